@@ -1,0 +1,88 @@
+// One interface over the places where a kernel can run: the PTX emulator, a GPU, LibTorch.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compilers/program.hpp"
+#include "generators/instance.hpp"
+
+namespace assay {
+
+enum class RunStatus {
+  completed,
+  fault,        ///< a memory fault, trap or failed assert; see diagnostics
+  hang,         ///< no warp can progress, or the instruction budget ran out
+  refused,      ///< the launch breaks a limit of the device
+  unsupported,  ///< the program uses what this device does not implement; see diagnostics
+};
+
+enum class DiagnosticKind {
+  out_of_bounds,
+  misaligned,
+  uninitialised,
+  wrap,
+  race,
+  barrier,
+  launch_limit,
+  stray_write,
+  trap,
+  hang,
+  unsupported,
+};
+std::string_view name(DiagnosticKind kind);
+
+/// One thing that a checker saw. Equal (kind, file, line) are reported once a run, with a count.
+struct Diagnostic {
+  DiagnosticKind kind{};
+  std::string message;    ///< one line, with addresses as operand + element offset
+  std::string file;       ///< source file, from .loc; empty without line table
+  int line = 0;           ///< source line
+  int ptx_line = 0;
+  std::string operand;    ///< "" when no operand is concerned
+  std::array<int64_t, 3> block{};
+  std::array<int64_t, 3> thread{};
+  int64_t count = 1;
+  bool note = false;      ///< true: context for another finding, no finding itself
+  std::vector<std::string> details;  ///< further lines: data flow, both factors of a product, ...
+};
+
+/// What the fuzzer is steered by: small counters, one a feature, zero when not seen.
+struct Coverage {
+  std::vector<uint8_t> block_hits;   ///< PTX basic blocks, all functions of the module, log2 buckets
+  std::vector<uint8_t> mask_states;  ///< per memory instruction: bit 0 none, 1 some, 2 all lanes
+};
+
+struct RunOptions {
+  bool definedness = true;
+  bool wrap = true;
+  bool coverage = true;
+  int64_t instruction_budget = int64_t{1} << 33;  ///< warp instructions of one run
+};
+
+struct Run {
+  RunStatus status = RunStatus::completed;
+  std::vector<Diagnostic> diagnostics;
+  std::unique_ptr<OutputReader> outputs;  ///< set when status is completed
+  Coverage coverage;
+  int64_t lane_instructions = 0;  ///< executed instructions, counted once an active lane
+  std::string program_digest;     ///< of the decoded programs
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual std::string_view name() const = 0;
+  /// Runs the instance's launches in order; programs[i] belongs to instance.launches[i]. Findings
+  /// are data; throws only InputError (PTX that does not parse).
+  virtual Run run(const Instance& instance, const std::vector<Program>& programs,
+                  const RunOptions& options) = 0;
+};
+
+/// The PTX emulator. Keeps decoded programs between runs; one a thread.
+std::unique_ptr<Device> make_ptx_device();
+
+}  // namespace assay

@@ -1,0 +1,37 @@
+// Makes, mutates and crosses cases of a contract. Deterministic in the seed.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "generators/case.hpp"
+#include "generators/instance.hpp"
+
+namespace assay {
+
+/// A seed is a type: printed before a run, independent of the order of threads.
+struct Seed {
+  uint64_t value = 0;
+};
+
+/// The first cases of any run: small ones that together touch every dtype, knob value and flag of
+/// the contract once (and value classes and sizes in turn). Deterministic, without a seed.
+std::vector<Case> covering_cases(const Contract& contract);
+
+/// One case; equal (contract, seed) give equal cases. `work_limit` bounds the estimate of the work
+/// (elements read, computed and judged).
+Case generate_case(const Contract& contract, Seed seed, int64_t work_limit = 1 << 16);
+
+/// One domain-wise change of a valid case; the result is valid.
+Case mutate_case(const Contract& contract, const Case& c, Seed seed, int64_t work_limit = 1 << 16);
+/// Takes each part from one of two cases; the result is valid.
+Case cross_cases(const Contract& contract, const Case& a, const Case& b, Seed seed,
+                 int64_t work_limit = 1 << 16);
+
+/// Elements that a case reads, computes and judges: the measure of its cost.
+int64_t work_estimate(const Instance& instance);
+
+/// Simpler variations of a case, most drastic first, each valid: the shrinker tries them in order.
+std::vector<Case> simpler_cases(const Contract& contract, const Case& c);
+
+}  // namespace assay

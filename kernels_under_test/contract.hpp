@@ -1,0 +1,222 @@
+// A contract: what a kernel promises, read once from TOML and kept as plain data (docs/contract.md).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels_under_test/dtype.hpp"
+#include "kernels_under_test/expression.hpp"
+#include "kernels_under_test/input_error.hpp"
+
+namespace assay {
+
+/// A named choice of a type; one dtype is drawn for each case.
+struct TypeParameter {
+  std::string name;
+  std::vector<DType> kinds;
+  SourceLocation where;
+};
+
+/// A size: either a range [min, max] or a list of admitted values.
+struct SizeSpec {
+  std::string name;
+  int64_t min = 0;
+  int64_t max = 0;
+  std::vector<int64_t> in;
+  SourceLocation where;
+};
+
+/// An integer choice that the answer must not depend on.
+struct Knob {
+  std::string name;
+  std::vector<int64_t> values;
+  SourceLocation where;
+};
+
+struct NamedExpr {
+  std::string name;
+  ExprPtr expr;
+  SourceLocation where;
+};
+
+enum class OperandKind { input, output, inout, index, workspace, scalar };
+
+/// One dimension of an operand. Its name serves in formulas; "" for a literal extent. A shape entry
+/// is "rows" (name and extent), an integer, an expression (unnamed), or "name: expression".
+struct Dimension {
+  std::string name;
+  ExprPtr extent;
+};
+
+/// One entry of `strides`, in elements: "any", or an expression.
+struct StrideRule {
+  bool any = false;
+  ExprPtr value;
+};
+
+/// A closed range of `domain = "lo..hi | lo..hi"`.
+struct DomainRange {
+  ExprPtr low;
+  ExprPtr high;
+};
+
+enum class Absent { null, none, alias };
+enum class Dead { poison, in_range };
+
+struct Packing {
+  std::string along;  ///< dimension that is packed
+  DType word = DType::u32;
+  bool low_first = true;
+};
+
+/// One argument of the kernel, in its order.
+struct OperandSpec {
+  std::string name;
+  OperandKind kind = OperandKind::input;
+  std::string dtype;  ///< a type parameter's name or a dtype's
+  std::vector<Dimension> shape;
+  ExprPtr align;                    ///< base alignment in bytes; null: the element's own
+  std::vector<StrideRule> strides;  ///< empty: contiguous, row-major
+  ExprPtr value;                    ///< scalar: its value
+  std::vector<ExprPtr> values;      ///< scalar: a list to draw from
+  std::vector<DomainRange> domain;
+  bool distinct = false;
+  bool repeats = false;
+  bool sorted = false;
+  std::string prefix_sum_of;
+  ExprPtr live;
+  Dead dead = Dead::poison;
+  ExprPtr when;  ///< null: always present
+  Absent absent = Absent::null;
+  std::string alias;  ///< for Absent::alias
+  std::vector<std::string> may_alias;
+  std::vector<std::pair<ExprPtr, ExprPtr>> valid;  ///< [low, high) per dimension; empty: all
+  ExprPtr overread;                                ///< elements readable past a row; null: none
+  std::optional<Packing> pack;
+  SourceLocation where;
+};
+
+struct LaunchSpec {
+  std::string entry;  ///< template of the entry; the source's when empty
+  ExprPtr when;
+  std::array<ExprPtr, 3> grid;
+  std::array<ExprPtr, 3> block;
+  ExprPtr shared;                 ///< dynamic shared memory in bytes; null: 0
+  std::vector<std::string> args;  ///< empty: the whole argument list
+  SourceLocation where;
+};
+
+/// `y = "..."`, or `"cache[slot = slots]" = "k"` with `scatter` = {{"slot", slots}}. A name that is
+/// no output is an intermediate.
+struct FormulaLine {
+  std::string name;
+  std::vector<std::pair<std::string, ExprPtr>> scatter;
+  ExprPtr expr;
+  SourceLocation where;
+};
+
+enum class Language { cuda, triton, ptx, torch };
+enum class CudaCompiler { nvrtc, nvcc };
+enum class MathMode { precise, fast, triton };
+
+struct Source {
+  Language language = Language::cuda;
+  std::string path;  ///< absolute, resolved from the contract's folder; torch: operator name
+  std::string entry;
+  CudaCompiler compiler = CudaCompiler::nvrtc;
+  std::vector<std::string> include;  ///< absolute folders
+  std::map<std::string, std::string> defines;
+  std::vector<std::string> flags;
+  std::string target = "sm_80";
+  std::map<DType, std::string> cxx;  ///< spelling of dtypes in the entry's template arguments
+  SourceLocation where;
+};
+
+enum class ExpForm { direct, prescaled };
+enum class VarianceForm { two_pass, one_pass };
+
+struct Accuracy {
+  DType accumulate = DType::f32;
+  MathMode math = MathMode::precise;
+  ExprPtr depth;   ///< additions on the longest path of a reduction; null: n - 1
+  ExpForm exp = ExpForm::direct;
+  ExprPtr online;  ///< block length of an online softmax; null: not online
+  VarianceForm variance = VarianceForm::two_pass;
+  std::string weak_reason;  ///< why more than 20 % weakly judged elements are right here
+};
+
+enum class NanPolicy { propagate, ignore, exclude };
+enum class SubnormalPolicy { keep, flush, maybe };
+enum class RangePolicy { safe, naive };
+enum class TiePolicy { first, last, free };
+enum class ZeroOrderPolicy { equal, signed_zero };
+enum class EmptyPolicy { zero, nan };
+enum class CastOverflowPolicy { saturate, inf, nan, wrap };
+
+/// Unset members were not stated; a policy that matters and is missing is asked for once.
+struct Policy {
+  std::optional<NanPolicy> nan;
+  std::optional<SubnormalPolicy> subnormals;
+  std::optional<RangePolicy> range;
+  std::optional<TiePolicy> tie;
+  std::optional<ZeroOrderPolicy> zero_order;
+  std::optional<EmptyPolicy> empty;
+  std::optional<CastOverflowPolicy> cast_overflow;
+};
+
+struct Ownership {
+  std::string output;
+  ExprPtr relation;  ///< over dimension indices and block.x, block.y, block.z
+  SourceLocation where;
+};
+
+struct Contract {
+  std::string name;
+  std::string about;
+  std::string path;  ///< of the contract file, absolute
+  Source source;
+  std::vector<TypeParameter> types;
+  std::vector<SizeSpec> sizes;
+  std::vector<NamedExpr> derive;
+  std::vector<std::string> flags;
+  std::vector<Knob> knobs;
+  std::vector<NamedExpr> require;  ///< `name` holds the text as written
+  std::vector<OperandSpec> args;   ///< `strides_of` already expanded
+  std::vector<LaunchSpec> launches;
+  std::vector<Ownership> owns;
+  std::vector<FormulaLine> formula;
+  std::map<std::string, std::string> oracle;  ///< {op = "topk", ...}; empty with a formula
+  Accuracy accuracy;
+  Policy policy;
+  std::vector<std::string> properties;
+  int64_t builds = 64;               ///< compiled variants that a sweep may use
+  std::vector<std::string> not_yet;  ///< accepted keys whose part is not built yet, "file:line: key"
+
+  const OperandSpec* find_operand(std::string_view operand) const;
+  const Ownership* find_ownership(std::string_view output) const;
+};
+
+/// Reads and checks a contract file. Throws InputError (file:line:column, what was expected, the
+/// nearest valid name).
+Contract load_contract(const std::string& path);
+/// The same from text; `path` serves for messages and for resolving relative paths.
+Contract parse_contract(const std::string& toml, const std::string& path);
+
+/// One compiled choice of a contract: dtype of each type parameter, value of each knob and flag.
+struct Variant {
+  std::map<std::string, DType> types;
+  std::map<std::string, int64_t> knobs;
+  std::map<std::string, int64_t> flags;
+  auto operator<=>(const Variant&) const = default;
+  std::string text() const;  ///< "T=f16 BLOCK=256"
+};
+
+/// The dtype of an operand under a variant.
+DType resolve_dtype(const OperandSpec& operand, const Variant& variant);
+
+}  // namespace assay

@@ -1,0 +1,92 @@
+// The judge: from a case and a run's outputs to a verdict (oracles/RULES.md).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "generators/instance.hpp"
+
+namespace assay {
+
+enum class Outcome { pass, mismatch, fault, undecided, skipped };
+std::string_view name(Outcome outcome);
+
+/// One term of an allowance, with the source of its constant.
+struct AllowanceTerm {
+  std::string name;    ///< "sum over cols: 1023 u sum|terms|"
+  double value = 0;    ///< absolute
+  std::string source;  ///< "Jeannerod & Rump 2013", "CUDA C++ Programming Guide 13.0, expf: 2 ulp"
+};
+
+/// An input element that feeds an output element.
+struct FeedingInput {
+  std::string text;   ///< "x[3,17] = -0.4375 (0xbee00000)"
+};
+
+/// One judged element, explained (only on failure: match cheaply, explain afterwards).
+struct ElementReport {
+  std::string output;
+  std::vector<int64_t> at;
+  bool written = true;
+  uint64_t got_bits = 0;
+  std::string got;        ///< shortest text that reads back
+  std::string exact;      ///< 17 digits of the last tier
+  std::string accepted;   ///< the accepted set: "[0.12499, 0.12501]", "NaN", "{-0, +0}"
+  double error_ulps = 0;  ///< |got - exact| in ulps of the output type
+  double allowance = 0;   ///< absolute, output rounding included
+  std::string rule;       ///< "R3"
+  std::vector<AllowanceTerm> terms;
+  std::vector<FeedingInput> inputs;  ///< at most eight, the ones that matter most first
+};
+
+struct Verdict {
+  Outcome outcome = Outcome::pass;
+  std::string rule;     ///< rule that the first wrong element breaks
+  std::string message;  ///< one line
+  int64_t judged = 0;
+  int64_t wrong = 0;
+  int64_t unwritten = 0;
+  int64_t undecided = 0;
+  int64_t widened = 0;   ///< accepted set widened by a policy (range = "naive")
+  int64_t weak = 0;      ///< allowance above a quarter of the value
+  int64_t no_bound = 0;  ///< outside a function's documented range
+  /// Guidance: the largest max(0, |got - exact| - ulp/2) / internal allowance over strongly judged
+  /// elements; 0 when all are exact. Above 1 is a mismatch.
+  double share = 0;
+  std::string first_output;               ///< output of the first wrong element
+  std::vector<int64_t> wrong_elements;    ///< logical indices in first_output, at most 4096
+  std::vector<std::string> missing_policies;  ///< lines to paste into the contract
+};
+
+/// Precision tiers of the reference (oracles/RULES.md).
+enum class Tier { running_double, double_double, multiprecision };
+
+struct JudgeOptions {
+  Tier first_tier = Tier::running_double;  ///< tests and benchmarks start higher
+  Tier last_tier = Tier::multiprecision;
+};
+
+/// A contract's formula, checked and compiled. Throws InputError for unknown names or dimensions.
+class Judge {
+ public:
+  explicit Judge(const Contract& contract);
+  ~Judge();
+  Judge(const Judge&) = delete;
+  Judge& operator=(const Judge&) = delete;
+
+  /// Judges the elements that the case's blocks own.
+  Verdict judge(const Instance& instance, const OutputReader& outputs,
+                const JudgeOptions& options = {}) const;
+
+  /// Explains one element of an output at full precision; deterministic to the bit on any machine.
+  ElementReport explain(const Instance& instance, const OutputReader& outputs,
+                        const std::string& output, int64_t logical) const;
+
+ private:
+  struct Impl;
+  Impl* impl_;
+};
+
+}  // namespace assay
