@@ -1,0 +1,70 @@
+// Cases per second on one core with every checker on: the whole pipeline (instantiate, run in the
+// emulator, judge), programs compiled beforehand as in a fuzzing run.
+#include <benchmark/benchmark.h>
+
+#include <memory>
+#include <string>
+
+#include "devices/device.hpp"
+#include "fuzz/check_case.hpp"
+#include "generators/generate.hpp"
+
+namespace assay {
+namespace {
+
+struct Softmax {
+  Contract contract =
+      load_contract(std::string(ASSAY_SOURCE_DIR) + "/kernels_under_test/kernels/softmax.toml");
+  std::unique_ptr<Device> device = make_ptx_device();
+  Checker checker{contract, *device};
+};
+
+/// A finding here is a fault of ours: the benchmark then reports an error instead of a number.
+bool clean(benchmark::State& state, const CheckResult& result) {
+  if (result.outcome == Outcome::pass) return true;
+  state.SkipWithError(result.findings.empty() ? "case did not pass"
+                                              : result.findings.front().message.c_str());
+  return false;
+}
+
+/// Exactly 8 rows of 1,024 f32, new values every case.
+void softmax_8x1024(benchmark::State& state) {
+  Softmax softmax;
+  Case c;
+  c.kernel = "softmax";
+  c.types["T"] = DType::f32;
+  c.sizes = {{"rows", 8}, {"cols", 1024}};
+  c.knobs["BLOCK"] = 256;
+  int64_t lane_instructions = 0;
+  for (auto _ : state) {
+    ++c.value_seed;
+    const CheckResult result = softmax.checker.check(c);
+    if (!clean(state, result)) return;
+    lane_instructions += result.run.lane_instructions;
+  }
+  state.SetItemsProcessed(state.iterations());
+  state.counters["lane_instructions/s"] =
+      benchmark::Counter(static_cast<double>(lane_instructions), benchmark::Counter::kIsRate);
+}
+BENCHMARK(softmax_8x1024)->Unit(benchmark::kMicrosecond);
+
+/// What `assay smoke softmax` and the seeded fuzzing engine run: generated cases, generation included.
+void softmax_mix(benchmark::State& state) {
+  Softmax softmax;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    softmax.checker.check(generate_case(softmax.contract, Seed{seed}));  // compiles every variant
+  }
+  uint64_t seed = 1000;
+  for (auto _ : state) {
+    const CheckResult result =
+        softmax.checker.check(generate_case(softmax.contract, Seed{++seed}));
+    if (!clean(state, result)) return;
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(softmax_mix)->Unit(benchmark::kMicrosecond);
+
+}  // namespace
+}  // namespace assay
+
+BENCHMARK_MAIN();
