@@ -62,12 +62,15 @@ struct IntegerScope {
 /// Integer value of an expression without reals. Functions: min, max, abs, ceil_div, align_up,
 /// is_pow2, log2_ceil, next_pow2, div_floor, mod_floor, div_trunc, mod_trunc. Comparisons give 0
 /// or 1; &&, || and ?: evaluate lazily. Overflow of int64, division by 0 and unknown names throw
-/// InputError at the node (with the nearest known name when `known_names` is given).
+/// InputError at the node (with the nearest known name when `known_names` is given). A dtype's name
+/// that the scope does not know stands for its DType number, so that a scope which gives a type
+/// parameter's DType as its value serves `Q == e4m3`. No exceptions and no allocation on good input.
 int64_t evaluate_integer(const Expr& expr, const IntegerScope& scope,
                          const std::vector<std::string>& known_names = {});
 
-/// Double value of an expression, for scalar operands' values: as above, with reals, `exp2`,
-/// `sqrt`, `inf`, `nan`.
+/// Double value of an expression, for scalar operands' values: as above, with reals, `exp2` (whole
+/// exponents only: exact on every machine), `sqrt`, `inf`, `nan`. Integers stay integers until they
+/// meet a real: `1 / 2` is 0, `1.0 / 2` is 0.5.
 double evaluate_real(const Expr& expr, const IntegerScope& scope);
 
 /// Every plain name in the tree, callee names and labels excluded, in order of appearance.
