@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,23 +28,35 @@ struct Layout {
   bool operator==(const Layout&) const = default;
 };
 
-/// `set x[3,17] = nan`: one element, by its logical coordinates and its bits.
+/// `set x[3,17] = nan`: one element, by its logical coordinates. A value written as hex digits is
+/// its bits; any other text (decimal, inf, -0, nan) is kept as written and becomes bits once the
+/// contract has told the element's type (`instantiate`).
 struct PointOverride {
   std::string operand;
   std::vector<int64_t> at;
-  uint64_t bits = 0;
+  uint64_t bits = 0;  ///< used when `text` is empty
+  std::string text;
   bool operator==(const PointOverride&) const = default;
 };
 
 /// What a recorded failure was. Empty `kind`: nothing recorded.
 struct Recorded {
-  std::string kind;     ///< mismatch, out_of_bounds, wrap, unwritten, ...
-  std::string rule;     ///< rule number of oracles/RULES.md, or the checker's name
-  std::string file;     ///< base name of the source file
+  std::string kind;  ///< mismatch, out_of_bounds, wrap, unwritten, ...
+  std::string rule;  ///< rule number of oracles/RULES.md, or the checker's name
+  std::string file;  ///< base name of the source file
   int line = 0;
   std::string compiler;  ///< "nvrtc 13.0 sm_80"
   std::string program;   ///< digest of the decoded program
   bool operator==(const Recorded&) const = default;
+};
+
+/// Where the parts of a parsed case stand, for messages: keys such as "kernel", "sizes.rows",
+/// "layout.x", "set.0". Shared between copies; never part of a comparison.
+struct CasePlaces {
+  std::shared_ptr<const std::map<std::string, SourceLocation>> at;
+  bool operator==(const CasePlaces&) const { return true; }
+  /// The place of `key`, or just `file` when the case was not parsed from text.
+  SourceLocation find(const std::string& key, const std::string& file) const;
 };
 
 struct Case {
@@ -56,12 +69,13 @@ struct Case {
   std::map<std::string, Layout> layouts;   ///< operands not named are contiguous
   std::map<std::string, ValueRecipe> values;
   uint64_t value_seed = 0;
-  uint64_t block_seed = 0;  ///< 0: blocks in order
-  uint64_t warp_seed = 0;   ///< 0: warps in order
-  std::vector<int64_t> blocks;  ///< linear block indices that run; empty: all
+  uint64_t block_seed = 0;      ///< 0: blocks in order
+  uint64_t warp_seed = 0;       ///< 0: warps in order
+  std::vector<int64_t> blocks;  ///< linear block indices that run, ascending; empty: all
   std::vector<PointOverride> overrides;
   Recorded recorded;
   std::vector<std::string> comments;  ///< provenance, without the '#'
+  CasePlaces places;
 
   bool operator==(const Case&) const = default;
   Variant variant() const { return {types, knobs, flags}; }
@@ -74,8 +88,9 @@ Case parse_case(const std::string& text, const std::string& file);
 std::string print_case(const Case& c);
 Case load_case(const std::string& path);
 
-/// Throws InputError (naming `file`) unless the case is one that the contract admits: names, dtypes,
-/// sizes within limits, relations, layouts that the stride rules allow, blocks within the grid.
+/// Throws InputError (naming `file`) unless the case is one that the contract admits: names,
+/// dtypes, sizes within limits, relations, layouts that the stride rules allow, blocks within the
+/// grid.
 void check_case_against(const Contract& contract, const Case& c, const std::string& file);
 
 }  // namespace assay

@@ -1,0 +1,460 @@
+// Parses case text (docs/case.md). One pass over lines; every error names file:line:column.
+#include "generators/case.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string_view>
+
+namespace assay {
+namespace {
+
+constexpr std::string_view kHeader = "assay-case 1";
+constexpr size_t kMostBlocks = size_t{1} << 20;  // a subset is meant to be small
+
+/// `text` for a message: printable, at most 40 characters.
+std::string quoted(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text.substr(0, 40)) {
+    out += (c >= 0x20 && c < 0x7f) ? c : '?';
+  }
+  if (text.size() > 40) out += "...";
+  return out + "'";
+}
+
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+bool is_name_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '-' || c == '.';
+}
+
+/// A cursor over one line.
+class Line {
+ public:
+  Line(std::string_view text, const std::string& file, int number)
+      : text_(text), file_(file), number_(number) {}
+
+  SourceLocation here() const { return {file_, number_, static_cast<int>(at_) + 1}; }
+  [[noreturn]] void fail(const std::string& message) const { throw InputError(here(), message); }
+  [[noreturn]] void fail_at(const SourceLocation& where, const std::string& message) const {
+    throw InputError(where, message);
+  }
+
+  void skip_space() {
+    while (at_ < text_.size() && is_space(text_[at_])) ++at_;
+  }
+  /// True at the end of the line or at a trailing comment.
+  bool done() {
+    skip_space();
+    return at_ >= text_.size() || text_[at_] == '#';
+  }
+  void expect_end() {
+    if (!done()) fail("unexpected " + quoted(text_.substr(at_)));
+  }
+  bool accept(char c) {
+    if (at_ >= text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+  void expect(char c, const char* after) {
+    if (!accept(c)) fail(std::string("expected '") + c + "' after " + after);
+  }
+  std::string name(const char* what) {
+    skip_space();
+    const size_t start = at_;
+    while (at_ < text_.size() && is_name_char(text_[at_])) ++at_;
+    if (at_ == start) fail(std::string("expected ") + what);
+    return std::string(text_.substr(start, at_ - start));
+  }
+  /// Characters up to white space or a comment.
+  std::string word(const char* what) {
+    skip_space();
+    const size_t start = at_;
+    while (at_ < text_.size() && !is_space(text_[at_]) && text_[at_] != '#') ++at_;
+    if (at_ == start) fail(std::string("expected ") + what);
+    return std::string(text_.substr(start, at_ - start));
+  }
+  /// The rest of the line without trailing white space.
+  std::string rest() {
+    skip_space();
+    std::string_view tail = text_.substr(at_);
+    while (!tail.empty() && is_space(tail.back())) tail.remove_suffix(1);
+    at_ = text_.size();
+    return std::string(tail);
+  }
+  template <typename T>
+  T integer(const char* what) {
+    const bool hex = text_.substr(at_, 2) == "0x" || text_.substr(at_, 2) == "0X";
+    const char* const first = text_.data() + at_ + (hex ? 2 : 0);
+    T value{};
+    const auto [end, error] =
+        std::from_chars(first, text_.data() + text_.size(), value, hex ? 16 : 10);
+    if (error == std::errc::result_out_of_range) fail(std::string(what) + " does not fit 64 bits");
+    if (error != std::errc() || end == first) fail(std::string("expected ") + what);
+    at_ = static_cast<size_t>(end - text_.data());
+    return value;
+  }
+  double real(const char* what) {
+    double value = 0;
+    const char* const first = text_.data() + at_;
+    const auto [end, error] = std::from_chars(first, text_.data() + text_.size(), value);
+    if (error != std::errc() || end == first) fail(std::string("expected ") + what);
+    if (value != value) fail(std::string(what) + " cannot be nan");
+    at_ = static_cast<size_t>(end - text_.data());
+    return value;
+  }
+
+ private:
+  std::string_view text_;
+  const std::string& file_;
+  int number_;
+  size_t at_ = 0;
+};
+
+class CaseParser {
+ public:
+  CaseParser(const std::string& text, const std::string& file) : text_(text), file_(file) {}
+  Case parse();
+
+ private:
+  using Statement = void (CaseParser::*)(Line&);
+  struct Keyword {
+    const char* name;
+    Statement parse;
+    bool repeatable;  ///< may stand on several lines
+  };
+  static const std::array<Keyword, 14> kKeywords;
+
+  void statement(Line& line);
+  void note(const std::string& key, const SourceLocation& where, const Line& line);
+  void finish(int last_line);
+
+  void kernel(Line& line);
+  void types(Line& line);
+  void assignments(Line& line, const char* section, std::map<std::string, int64_t>& into);
+  void sizes(Line& line) { assignments(line, "sizes", case_.sizes); }
+  void knobs(Line& line) { assignments(line, "knobs", case_.knobs); }
+  void flags(Line& line) { assignments(line, "flags", case_.flags); }
+  void scalars(Line& line) { assignments(line, "scalars", case_.scalars); }
+  void layout(Line& line);
+  void values(Line& line);
+  void seeds(Line& line);
+  void blocks(Line& line);
+  void set(Line& line);
+  void recorded(Line& line);
+  void compiler(Line& line) { case_.recorded.compiler = line.rest(); }
+  void program(Line& line) { case_.recorded.program = line.name("a digest"); }
+
+  const std::string& text_;
+  const std::string& file_;
+  Case case_;
+  std::set<std::string> seen_;
+  std::map<std::string, SourceLocation> places_;
+};
+
+const std::array<CaseParser::Keyword, 14> CaseParser::kKeywords = {{
+    {"kernel", &CaseParser::kernel, false},
+    {"types", &CaseParser::types, false},
+    {"sizes", &CaseParser::sizes, false},
+    {"knobs", &CaseParser::knobs, false},
+    {"flags", &CaseParser::flags, false},
+    {"scalars", &CaseParser::scalars, false},
+    {"layout", &CaseParser::layout, true},
+    {"values", &CaseParser::values, true},
+    {"seeds", &CaseParser::seeds, false},
+    {"blocks", &CaseParser::blocks, false},
+    {"set", &CaseParser::set, true},
+    {"recorded", &CaseParser::recorded, false},
+    {"compiler", &CaseParser::compiler, false},
+    {"program", &CaseParser::program, false},
+}};
+
+/// Records where `key` stands; a key that stands twice is an error.
+void CaseParser::note(const std::string& key, const SourceLocation& where, const Line& line) {
+  const auto [entry, added] = places_.emplace(key, where);
+  if (!added) {
+    line.fail_at(where, quoted(key) + " is given twice (first in line " +
+                            std::to_string(entry->second.line) + ")");
+  }
+}
+
+void CaseParser::kernel(Line& line) {
+  line.skip_space();
+  note("kernel", line.here(), line);
+  case_.kernel = line.name("the kernel's name");
+}
+
+void CaseParser::types(Line& line) {
+  while (!line.done()) {
+    const SourceLocation where = line.here();
+    const std::string parameter = line.name("a type parameter");
+    line.expect('=', "the type parameter");
+    const SourceLocation type_at = line.here();
+    const std::string type = line.name("a type");
+    const auto dtype = parse_dtype(type);
+    if (!dtype) line.fail_at(type_at, "unknown type " + quoted(type));
+    note("types." + parameter, where, line);
+    case_.types[parameter] = *dtype;
+  }
+}
+
+void CaseParser::assignments(Line& line, const char* section,
+                             std::map<std::string, int64_t>& into) {
+  while (!line.done()) {
+    const SourceLocation where = line.here();
+    const std::string key = line.name("a name");
+    line.expect('=', "the name");
+    note(std::string(section) + "." + key, where, line);
+    into[key] = line.integer<int64_t>("an integer");
+  }
+}
+
+void CaseParser::layout(Line& line) {
+  line.skip_space();
+  const SourceLocation where = line.here();
+  const std::string operand = line.name("an operand's name");
+  note("layout." + operand, where, line);
+  Layout layout;
+  std::set<std::string> given;
+  while (!line.done()) {
+    const SourceLocation key_at = line.here();
+    const std::string key = line.name("strides=, offset= or misalign=");
+    if (!given.insert(key).second) line.fail_at(key_at, quoted(key) + " is given twice");
+    line.expect('=', "the name");
+    if (key == "strides") {
+      do {
+        layout.strides.push_back(line.integer<int64_t>("a stride"));
+      } while (line.accept(','));
+    } else if (key == "offset") {
+      layout.offset = line.integer<int64_t>("an offset");
+    } else if (key == "misalign") {
+      layout.misalign = line.integer<int64_t>("a number of bytes");
+    } else {
+      line.fail_at(key_at, "unknown layout key " + quoted(key) +
+                               "; expected strides=, offset= or misalign=");
+    }
+  }
+  case_.layouts[operand] = std::move(layout);
+}
+
+void CaseParser::values(Line& line) {
+  line.skip_space();
+  const SourceLocation where = line.here();
+  const std::string operand = line.name("an operand's name");
+  note("values." + operand, where, line);
+  ValueRecipe recipe;
+  recipe.name = line.name("a value class");
+  std::set<std::string> given;
+  while (!line.done()) {
+    const SourceLocation key_at = line.here();
+    const std::string key = line.name("a parameter");
+    if (!given.insert(key).second) line.fail_at(key_at, quoted(key) + " is given twice");
+    line.expect('=', "the parameter's name");
+    recipe.parameters.emplace_back(key, line.real("a number"));
+  }
+  case_.values[operand] = std::move(recipe);
+}
+
+void CaseParser::seeds(Line& line) {
+  while (!line.done()) {
+    const SourceLocation where = line.here();
+    const std::string key = line.name("values=, blocks= or warps=");
+    line.expect('=', "the name");
+    uint64_t* const into = key == "values"   ? &case_.value_seed
+                           : key == "blocks" ? &case_.block_seed
+                           : key == "warps"  ? &case_.warp_seed
+                                             : nullptr;
+    if (into == nullptr) {
+      line.fail_at(where, "unknown seed " + quoted(key) + "; expected values=, blocks= or warps=");
+    }
+    note("seeds." + key, where, line);
+    *into = line.integer<uint64_t>("a seed");
+  }
+}
+
+void CaseParser::blocks(Line& line) {
+  line.skip_space();
+  note("blocks", line.here(), line);
+  do {
+    const SourceLocation where = line.here();
+    const int64_t first = line.integer<int64_t>("a block index");
+    const int64_t last = line.accept('-') ? line.integer<int64_t>("a block index") : first;
+    if (first < 0 || last < first) line.fail_at(where, "a range of blocks runs from low to high");
+    if (static_cast<uint64_t>(last - first) >= kMostBlocks - case_.blocks.size()) {
+      line.fail_at(where, "more than " + std::to_string(kMostBlocks) + " blocks named");
+    }
+    for (int64_t block = first;; ++block) {
+      case_.blocks.push_back(block);
+      if (block == last) break;
+    }
+  } while (line.accept(','));
+  std::sort(case_.blocks.begin(), case_.blocks.end());
+  case_.blocks.erase(std::unique(case_.blocks.begin(), case_.blocks.end()), case_.blocks.end());
+}
+
+/// True for text that is a number: decimal integer or real, inf, nan, with a sign.
+bool is_number(const std::string& text) {
+  std::string_view body = text;
+  if (!body.empty() && (body[0] == '-' || body[0] == '+')) body.remove_prefix(1);
+  if (body.empty() || body[0] == '-' || body[0] == '+') return false;
+  double value = 0;
+  const auto [end, error] = std::from_chars(body.data(), body.data() + body.size(), value);
+  return error != std::errc::invalid_argument && end == body.data() + body.size();
+}
+
+void CaseParser::set(Line& line) {
+  line.skip_space();
+  const SourceLocation where = line.here();
+  PointOverride point;
+  point.operand = line.name("an operand's name");
+  line.expect('[', "the operand's name");
+  line.skip_space();
+  if (!line.accept(']')) {
+    do {
+      line.skip_space();
+      point.at.push_back(line.integer<int64_t>("a coordinate"));
+      line.skip_space();
+    } while (line.accept(','));
+    line.expect(']', "the coordinates");
+  }
+  line.skip_space();
+  line.expect('=', "']'");
+  line.skip_space();
+  const SourceLocation value_at = line.here();
+  const std::string value = line.word("a value");
+  if (value.starts_with("0x") || value.starts_with("0X")) {
+    const char* const end = value.data() + value.size();
+    const auto [stop, error] = std::from_chars(value.data() + 2, end, point.bits, 16);
+    if (error != std::errc() || stop != end) {
+      line.fail_at(value_at, "expected at most 16 hex digits, got " + quoted(value));
+    }
+  } else if (is_number(value)) {
+    point.text = value;
+  } else {
+    line.fail_at(value_at, "expected a number, inf, nan or hex bits, got " + quoted(value));
+  }
+  note("set." + std::to_string(case_.overrides.size()), where, line);
+  case_.overrides.push_back(std::move(point));
+}
+
+void CaseParser::recorded(Line& line) {
+  while (!line.done()) {
+    const SourceLocation where = line.here();
+    const std::string key = line.name("kind=, rule= or at=");
+    line.expect('=', "the name");
+    if (key == "kind") {
+      case_.recorded.kind = line.name("a kind");
+    } else if (key == "rule") {
+      case_.recorded.rule = line.name("a rule");
+    } else if (key == "at") {
+      const std::string place = line.rest();
+      const size_t colon = place.rfind(':');
+      const char* const end = place.data() + place.size();
+      int number = 0;
+      if (colon == std::string::npos || colon == 0 ||
+          std::from_chars(place.data() + colon + 1, end, number).ptr != end || number < 0) {
+        line.fail_at(where, "expected at=FILE:LINE");
+      }
+      case_.recorded.file = place.substr(0, colon);
+      case_.recorded.line = number;
+    } else {
+      line.fail_at(where, "unknown key " + quoted(key) + "; expected kind=, rule= or at=");
+    }
+  }
+}
+
+void CaseParser::statement(Line& line) {
+  const SourceLocation where = line.here();
+  const std::string keyword = line.name("a keyword");
+  std::vector<std::string> known = {"end"};
+  for (const Keyword& entry : kKeywords) {
+    if (keyword == entry.name) {
+      if (!entry.repeatable && !seen_.insert(keyword).second) {
+        line.fail_at(where, quoted(keyword) + " is given twice");
+      }
+      (this->*entry.parse)(line);
+      line.expect_end();
+      return;
+    }
+    known.emplace_back(entry.name);
+  }
+  const std::string near = nearest_name(keyword, known);
+  line.fail_at(where, "unknown keyword " + quoted(keyword) +
+                          (near.empty() ? "" : " (did you mean '" + near + "'?)"));
+}
+
+void CaseParser::finish(int last_line) {
+  if (case_.kernel.empty()) {
+    throw InputError({file_, last_line, 1}, "a case needs a line 'kernel NAME'");
+  }
+  case_.places.at =
+      std::make_shared<const std::map<std::string, SourceLocation>>(std::move(places_));
+}
+
+Case CaseParser::parse() {
+  bool header = false;
+  bool ended = false;
+  int number = 0;
+  for (size_t start = 0; start < text_.size();) {
+    const size_t stop = std::min(text_.find('\n', start), text_.size());
+    std::string_view body(text_.data() + start, stop - start);
+    start = stop + 1;
+    ++number;
+    while (!body.empty() && is_space(body.back())) body.remove_suffix(1);
+    Line line(body, file_, number);
+    if (!header) {
+      if (body.starts_with("assay-case ") && body != kHeader) {
+        line.fail("case format " + quoted(body.substr(11)) + " is not known; this build reads 1");
+      }
+      if (body != kHeader) line.fail("not a case: the first line must be 'assay-case 1'");
+      header = true;
+      continue;
+    }
+    if (body.empty()) continue;
+    if (ended) line.fail("text after 'end'");
+    if (body[0] == '#') {
+      body.remove_prefix(1);
+      if (!body.empty() && body[0] == ' ') body.remove_prefix(1);
+      case_.comments.emplace_back(body);
+    } else if (body == "end") {
+      ended = true;
+    } else {
+      if (line.done()) continue;
+      statement(line);
+    }
+  }
+  if (!header) throw InputError({file_, 1, 1}, "not a case: the file is empty");
+  if (!ended) throw InputError({file_, number, 1}, "the case has no 'end' line: it is cut short");
+  finish(number);
+  return std::move(case_);
+}
+
+}  // namespace
+
+SourceLocation CasePlaces::find(const std::string& key, const std::string& file) const {
+  if (at != nullptr) {
+    const auto found = at->find(key);
+    if (found != at->end()) return found->second;
+  }
+  return {file, 0, 0};
+}
+
+Case parse_case(const std::string& text, const std::string& file) {
+  return CaseParser(text, file).parse();
+}
+
+Case load_case(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw InputError({path, 0, 0}, std::string("cannot read: ") + std::strerror(errno));
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (in.bad() || text.bad()) throw InputError({path, 0, 0}, "cannot read the file");
+  return parse_case(text.str(), path);
+}
+
+}  // namespace assay
