@@ -77,12 +77,16 @@ struct Value {
     special,    ///< `special`
     symbol,     ///< address of a variable: `index` in Module::variables or Function::variables by
                 ///< `space`, plus `offset`; as an operand of mov or cvta
-    param,      ///< kernel or call parameter `index`, plus byte `offset`, in [ ] of ld/st.param
+    param,      ///< this function's own parameter `index` (Function::params), plus byte `offset`: in
+                ///< [ ] of ld.param, or (mov, cvta) the address itself
     address,    ///< [reg + offset]: `index`, `offset`
     absolute,   ///< [immediate]: `bits`
     symbol_address,  ///< [symbol + offset]
     function,   ///< `index` in Module::functions; a callee's address
     sink,       ///< `_`
+    result,     ///< this function's own result `index` (Function::results), plus byte `offset`: in
+                ///< [ ] of st.param. (A .param variable of a body, as calls use, is a symbol_address
+                ///< in [ ] and a symbol in a call's lists, with local_symbol.)
   };
   Kind kind = Kind::none;
   bool negated = false;  ///< `!%p`
@@ -103,7 +107,10 @@ struct SourceLine {
 
 /// One decoded instruction. `dst` and `src` hold vector elements in a row: a v4 load has four
 /// `dst`, a v4 store four values in `src` after the address. Order in `src` is that of the text;
-/// for ld: src[0] is the address; st, atom, red: src[0] the address, then values.
+/// for ld: src[0] is the address; st, atom, red: src[0] the address, then values. call: `dst` the
+/// result's .param variable, `src` the arguments (after the callee's register in src[0] where
+/// `indirect`). mov packs: several `src`, one `dst`; unpacks: one `src`, several `dst`. An optional
+/// operand that is absent is not in the row (bar.sync a: one src; bar.sync a, b: two).
 struct Instruction {
   Op op = Op::unknown;
   Type type = Type::none;         ///< the last type suffix that names the operation's type (result of cvt)
@@ -115,7 +122,7 @@ struct Instruction {
   Half half = Half::none;  ///< mul, mad: lo hi wide; mul24
   Shuffle shuffle = Shuffle::none;
   Vote vote = Vote::none;
-  Atom atom = Atom::none;
+  Atom atom = Atom::none;  ///< operation of atom, red and redux
   Order order = Order::weak;
   Scope scope = Scope::none;
   BarKind bar = BarKind::none;
@@ -138,9 +145,11 @@ struct Instruction {
   std::vector<Value> dst;
   std::vector<Value> src;
   int32_t predicate_out = -1;  ///< shfl's and setp's second destination `%r|%p`
+  int32_t cache_policy = -1;   ///< register of an L2::cache_hint operand; not in `src`
   bool has_predicate_in = false;  ///< setp with bool_op: the last src is the combining predicate
   int32_t target = -1;         ///< bra: basic block; call: function index (-1: indirect or builtin)
   std::vector<int32_t> targets;   ///< brx.idx: basic blocks
+  bool indirect = false;       ///< call through a register
   std::string callee;          ///< call: name ("vprintf", "__assertfail", a function of the module)
   int32_t line = -1;           ///< index in Function::lines; -1: none
   int32_t ptx_line = 0;        ///< line of the PTX text, from 1
@@ -164,7 +173,9 @@ struct Variable {
   int64_t align = 1;
   bool is_extern = false;
   std::vector<uint8_t> initial;                        ///< empty: zero
-  std::vector<std::pair<int64_t, std::string>> pointers;  ///< byte offset -> symbol whose address goes there
+  /// Byte offset -> name of the variable or function whose address goes there, 8 bytes; what stands
+  /// in `initial` at that offset is to be added to it.
+  std::vector<std::pair<int64_t, std::string>> pointers;
 };
 
 struct Parameter {
@@ -178,10 +189,11 @@ struct Parameter {
 struct Function {
   std::string name;
   bool is_entry = false;
+  bool is_noreturn = false;
   bool is_declaration = false;  ///< body elsewhere (vprintf, __assertfail, malloc, free)
   std::vector<Parameter> params;
   std::vector<Parameter> results;
-  std::vector<Register> registers;
+  std::vector<Register> registers;  ///< those that the code names, in the order of first mention
   std::vector<Variable> variables;  ///< local, shared and .param variables of the body, by declaration
   std::vector<Instruction> code;
   std::vector<BasicBlock> blocks;

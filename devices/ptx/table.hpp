@@ -1,0 +1,99 @@
+// The instruction set of the emulator, as one table: what is admissible, and by which rules the
+// checkers follow a value through it. Decoder, validator and coverage ids come from here.
+//
+// PTX ISA 9.0, chapter 9, is the source of every row. Order of modifiers is free, as it is for
+// ptxas; types come last and in order.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "devices/ptx/module.hpp"
+
+namespace assay::ptx {
+
+/// How undefined bytes of sources make bytes of the result undefined, lane by lane.
+enum class DefinednessRule : uint8_t {
+  none,          ///< no result in a register (control, barriers)
+  any,           ///< any undefined byte of any source makes the whole result undefined
+  per_byte,      ///< byte i of the result from byte i of each source (and, or, xor, not)
+  half2,         ///< packed halves: each half of the result from the same half of each source
+  mov,           ///< copied byte by byte; also packs and unpacks vectors
+  selp,          ///< of the source that the predicate selects; undefined where the predicate is
+  load,          ///< of the memory's bytes; upper bytes of a wider register are defined
+  store,         ///< memory's bytes take the source's
+  atomic,        ///< as load, then store with `any`
+  shift,         ///< bytes move by a constant count; `any` otherwise
+  permute,       ///< prmt: byte by byte by a constant selector; `any` otherwise
+  funnel,        ///< shf: as shift, over two sources
+  extract,       ///< bfe: the bytes that the field touches
+  insert,        ///< bfi: field from one source, the rest from the other
+  resize,        ///< integer cvt: low bytes are copied; sign or zero bytes follow the top one
+  pack2,         ///< cvt to a packed pair: upper half from the first source, lower from the second
+  compare,       ///< predicate result: undefined when any source byte is
+  shuffle,       ///< shfl: of the lane that is read
+  vote,          ///< vote, match, redux: `any` over the participating lanes
+  uniform,       ///< always defined (activemask, createpolicy)
+};
+
+/// How the exact integer value, under the signed and the unsigned reading, goes on.
+enum class WrapRule : uint8_t {
+  none,   ///< no integer result (floating point, control)
+  add, sub, mul, mad, neg, not_, shl, shr, div, or_, mov, selp, shfl,
+  widen,  ///< integer cvt to a wider type: passes the difference on
+  load,   ///< shared and local memory keep it; elsewhere the loaded value is exact
+  store,
+  reset,  ///< an integer result that is exact as it stands (and, rem, shr.u, mul.hi, ...)
+};
+
+/// One row. `mul` and `mad` rows cover .lo and .wide (Instruction::half says which); .hi is `reset`.
+struct Row {
+  Op op;
+  std::string_view mnemonic;
+  /// Modifiers: `{a|b}` optional, `(a|b)` required, `a` required.
+  std::string_view modifiers;
+  /// Admissible types, "s32 u32"; empty: no type suffix.
+  std::string_view types;
+  /// Admissible second types; empty: no second suffix.
+  std::string_view source_types;
+  /// Operands in the order of the text, see OperandSpec.
+  std::string_view operands;
+  DefinednessRule definedness;
+  WrapRule wrap;
+};
+
+/// The table. Instruction::row is an index in it; the order is stable within a build only.
+const std::vector<Row>& table();
+
+/// One operand of a row, from its text: names starting with d or p are destinations.
+///   d        of the operation's type
+///   d:S      of the second type; d:W of twice the width; d:pred, d:u32 of that type
+///   d~       the register may be wider than the type (ld, st, cvt)
+///   d|p      an optional second, predicate destination
+///   a*       as many elements as .v2 or .v4 say, in braces
+///   a@       a symbol's address is admissible
+///   !a       may be negated
+///   a?       may be left out
+///   [a]      an address; &a a label or list of labels; a:policy a cache policy
+struct OperandSpec {
+  enum class Typing : uint8_t { own, source, wide, fixed };
+  Typing typing = Typing::own;
+  Type fixed = Type::none;
+  bool is_destination = false, wider = false, pair = false, vector = false, symbol = false;
+  bool negatable = false, optional = false, address = false, label = false, policy = false;
+};
+const std::vector<OperandSpec>& operand_specs(int row);
+
+/// What a spelling ("add.rn.f32") means: an instruction without operands.
+struct SpellingMatch {
+  Instruction prototype;  ///< row -1 when not supported; op is set when the mnemonic is known
+  std::string reason;     ///< why not; empty when supported
+};
+SpellingMatch match_spelling(std::string_view spelling);
+
+Type type_named(std::string_view name);      ///< "f32"; Type::none when unknown
+std::string_view name_of(Type type);         ///< "f32"
+
+}  // namespace assay::ptx
