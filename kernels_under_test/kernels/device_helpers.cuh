@@ -1,0 +1,81 @@
+// What the kernels share: conversions to and from the accumulator, vectors, reductions.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+
+__device__ inline float to_float(float v) { return v; }
+__device__ inline float to_float(__half v) { return __half2float(v); }
+__device__ inline float to_float(__nv_bfloat16 v) { return __bfloat162float(v); }
+
+template <typename T>
+__device__ inline T from_float(float v);
+template <>
+__device__ inline float from_float<float>(float v) {
+  return v;
+}
+template <>
+__device__ inline __half from_float<__half>(float v) {
+  return __float2half_rn(v);
+}
+template <>
+__device__ inline __nv_bfloat16 from_float<__nv_bfloat16>(float v) {
+  return __float2bfloat16_rn(v);
+}
+
+/// N elements moved by one load or store.
+template <typename T, int N>
+struct alignas(sizeof(T) * N) Vector {
+  T at[N];
+};
+
+template <int N, typename T>
+__device__ inline Vector<T, N> load(const T* p) {
+  return *reinterpret_cast<const Vector<T, N>*>(p);
+}
+template <typename T, int N>
+__device__ inline void store(T* p, const Vector<T, N>& v) {
+  *reinterpret_cast<Vector<T, N>*>(p) = v;
+}
+
+/// True where every pointer allows 16-byte accesses.
+template <typename... Pointers>
+__device__ inline bool aligned16(Pointers... pointers) {
+  return ((reinterpret_cast<uintptr_t>(pointers) | ...) & 15) == 0;
+}
+
+struct Sum {
+  static constexpr float kIdentity = 0.0f;
+  __device__ float operator()(float a, float b) const { return a + b; }
+};
+
+// fmaxf returns the other operand when one is NaN.
+struct Max {
+  static constexpr float kIdentity = -INFINITY;
+  __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
+};
+
+template <typename Op>
+__device__ inline float warp_reduce(float v, Op op) {
+#pragma unroll
+  for (int lane = 16; lane > 0; lane /= 2) v = op(v, __shfl_xor_sync(0xffffffffu, v, lane));
+  return v;
+}
+
+/// Reduction over a block of BLOCK threads, a power of two from 32 to 1024; every thread gets the
+/// result. `partial` is shared memory of BLOCK / 32 floats that no other reduction uses: two that
+/// shared it would need a barrier in between.
+template <int BLOCK, typename Op>
+__device__ inline float block_reduce(float v, Op op, float* partial) {
+  constexpr int kWarps = BLOCK / 32;
+  static_assert(kWarps >= 1 && kWarps <= 32 && (BLOCK & (BLOCK - 1)) == 0, "32 to 1024 threads");
+  v = warp_reduce(v, op);
+  if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = v;
+  __syncthreads();
+  v = partial[threadIdx.x % kWarps];
+#pragma unroll
+  for (int lane = kWarps / 2; lane > 0; lane /= 2) v = op(v, __shfl_xor_sync(0xffffffffu, v, lane));
+  return v;
+}
