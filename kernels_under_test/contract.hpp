@@ -1,4 +1,5 @@
-// A contract: what a kernel promises, read once from TOML and kept as plain data (docs/contract.md).
+// A contract: what a kernel promises, read once from TOML and kept as plain data
+// (docs/contract.md).
 #pragma once
 
 #include <array>
@@ -143,7 +144,7 @@ enum class VarianceForm { two_pass, one_pass };
 struct Accuracy {
   DType accumulate = DType::f32;
   MathMode math = MathMode::precise;
-  ExprPtr depth;   ///< additions on the longest path of a reduction; null: n - 1
+  ExprPtr depth;  ///< additions on the longest path of a reduction; null: n - 1
   ExpForm exp = ExpForm::direct;
   ExprPtr online;  ///< block length of an online softmax; null: not online
   VarianceForm variance = VarianceForm::two_pass;
@@ -184,6 +185,7 @@ struct Contract {
   std::vector<SizeSpec> sizes;
   std::vector<NamedExpr> derive;
   std::vector<std::string> flags;
+  SourceLocation flags_where;
   std::vector<Knob> knobs;
   std::vector<NamedExpr> require;  ///< `name` holds the text as written
   std::vector<OperandSpec> args;   ///< `strides_of` already expanded
@@ -194,8 +196,9 @@ struct Contract {
   Accuracy accuracy;
   Policy policy;
   std::vector<std::string> properties;
-  int64_t builds = 64;               ///< compiled variants that a sweep may use
-  std::vector<std::string> not_yet;  ///< accepted keys whose part is not built yet, "file:line: key"
+  int64_t builds = 64;  ///< compiled variants that a sweep may use
+  /// Accepted keys whose part is not built yet, "file:line: key".
+  std::vector<std::string> not_yet;
 
   const OperandSpec* find_operand(std::string_view operand) const;
   const Ownership* find_ownership(std::string_view output) const;

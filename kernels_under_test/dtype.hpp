@@ -11,7 +11,7 @@
 namespace assay {
 
 enum class DType : uint8_t {
-  f64, f32, f16, bf16, e4m3, e5m2, i64, i32, i16, i8, u64, u32, u16, u8, boolean, u4, i4,
+  f64, f32, f16, bf16, e4m3, e5m2, i64, i32, i16, i8, u64, u32, u16, u8, boolean, u4, i4
 };
 
 std::string_view name(DType type);
@@ -19,7 +19,7 @@ std::optional<DType> parse_dtype(std::string_view text);
 
 /// Bits of one element: 64, 32, 16, 8 or 4.
 int bit_width(DType type);
-/// Bytes of one element in memory; packed 4-bit types are stored by words and have no byte size (0).
+/// Bytes of one element in memory; 0 for the 4-bit types, which are stored packed into words.
 int byte_size(DType type);
 bool is_floating(DType type);
 bool is_integer(DType type);  // booleans count as integers

@@ -226,8 +226,8 @@ std::string did_you_mean(const std::string& name, const T& candidates) {
 }
 
 [[noreturn]] void unknown_function(const Expr& node) {
-  std::vector<std::string> known{"stride", "size", "numel"};
-  for (const FunctionRow& row : kFunctions) known.emplace_back(row.name);
+  std::vector<std::string> known = builtin_functions();
+  known.insert(known.end(), {"stride", "size", "numel"});
   fail(node, "unknown function '" + node.text + "'" + did_you_mean(node.text, known));
 }
 
@@ -416,6 +416,18 @@ Number number_value(const Expr& node, const Resolver& resolver) {
 }
 
 }  // namespace
+
+bool check_builtin_call(const Expr& call) {
+  const FunctionRow* row = find_function(call.text);
+  if (row != nullptr) check_arguments(call, *row);
+  return row != nullptr;
+}
+
+std::vector<std::string> builtin_functions() {
+  std::vector<std::string> names;
+  for (const FunctionRow& row : kFunctions) names.emplace_back(row.name);
+  return names;
+}
 
 int64_t evaluate_integer(const Expr& expr, const IntegerScope& scope,
                          const std::vector<std::string>& known_names) {

@@ -64,7 +64,8 @@ struct IntegerScope {
 /// or 1; &&, || and ?: evaluate lazily. Overflow of int64, division by 0 and unknown names throw
 /// InputError at the node (with the nearest known name when `known_names` is given). A dtype's name
 /// that the scope does not know stands for its DType number, so that a scope which gives a type
-/// parameter's DType as its value serves `Q == e4m3`. No exceptions and no allocation on good input.
+/// parameter's DType as its value serves `Q == e4m3`. Good input costs
+/// neither exceptions nor allocation.
 int64_t evaluate_integer(const Expr& expr, const IntegerScope& scope,
                          const std::vector<std::string>& known_names = {});
 
@@ -72,6 +73,11 @@ int64_t evaluate_integer(const Expr& expr, const IntegerScope& scope,
 /// exponents only: exact on every machine), `sqrt`, `inf`, `nan`. Integers stay integers until they
 /// meet a real: `1 / 2` is 0, `1.0 / 2` is 0.5.
 double evaluate_real(const Expr& expr, const IntegerScope& scope);
+
+/// True when `call` is one of the functions above; throws InputError when it has the wrong number of
+/// arguments. For checks before any evaluation.
+bool check_builtin_call(const Expr& call);
+std::vector<std::string> builtin_functions();
 
 /// Every plain name in the tree, callee names and labels excluded, in order of appearance.
 std::vector<std::string> names_in(const Expr& expr);

@@ -1,0 +1,46 @@
+// The steps of reading a contract, one file each. Internal to the contract parser.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels_under_test/contract.hpp"
+#include "kernels_under_test/contract_reader.hpp"
+
+namespace assay {
+
+/// Notes an accepted key whose part is not built yet.
+void note_later(Contract& contract, const SourceLocation& where, const std::string& key);
+
+/// `source`: files and folders are resolved from `folder` and must be there.
+void read_source(const TomlValue& value, const std::string& folder, Contract& contract);
+/// `args`, with `strides_of` expanded. Needs `types`.
+void read_operands(const TomlValue& value, Contract& contract);
+/// `launch`: a table or an array of tables. Needs `args` and `source`.
+void read_launches(const TomlValue& value, Contract& contract);
+/// `formula`, `oracle`, `owns`, `accuracy`, `policy` and `properties`; absent ones are null.
+void read_formula(const TomlValue& value, Contract& contract);
+void read_oracle(const TomlValue& value, Contract& contract);
+void read_ownership(const TomlValue& value, Contract& contract);
+void read_accuracy(const TomlValue& value, Contract& contract);
+void read_policy(const TomlValue& value, Contract& contract);
+void read_properties(const TomlValue& value, Contract& contract);
+
+/// Every name in every expression outside the formula is known, and names are distinct.
+void check_names(const Contract& contract);
+/// Templates of entries name types, knobs and flags only.
+void check_entry(const std::string& entry, const SourceLocation& where, const Contract& contract);
+/// Names, dimensions, functions and argument counts of the formula; every output has its line.
+void check_formula(const Contract& contract);
+
+/// Names of one section, for suggestions and look-ups.
+std::vector<std::string> names_of_types(const Contract& contract);
+std::vector<std::string> names_of_operands(const Contract& contract);
+/// Sizes, derived values, knobs, flags and type parameters: what expressions may use as values.
+std::vector<std::string> names_of_values(const Contract& contract);
+/// Every dimension's name that some operand has.
+std::vector<std::string> names_of_dimensions(const Contract& contract);
+
+bool contains(const std::vector<std::string>& names, const std::string& name);
+
+}  // namespace assay

@@ -1,0 +1,141 @@
+#include "kernels_under_test/toml_document.hpp"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace assay {
+namespace {
+
+// The library's positions count lines and characters from 1.
+class Converter {
+ public:
+  Converter(const std::string& text, const std::string& file) : file_(file) {
+    size_t begin = 0;
+    for (size_t i = 0; i <= text.size(); ++i) {
+      if (i < text.size() && text[i] != '\n') continue;
+      lines_.push_back(std::string_view(text).substr(begin, i - begin));
+      begin = i + 1;
+    }
+  }
+
+  SourceLocation place(const toml::source_region& region) const {
+    return {file_, static_cast<int>(region.begin.line), static_cast<int>(region.begin.column)};
+  }
+
+  TomlValue convert(const toml::node& node) const {
+    TomlValue out;
+    out.where = place(node.source());
+    if (const toml::table* table = node.as_table()) {
+      convert_table(*table, out);
+    } else if (const toml::array* array = node.as_array()) {
+      out.kind = TomlValue::Kind::array;
+      for (const toml::node& item : *array) out.items.push_back(convert(item));
+    } else if (const auto* text = node.as_string()) {
+      out.kind = TomlValue::Kind::string;
+      out.text = text->get();
+      out.text_where = behind_quotes(out.where);
+    } else if (const auto* integer = node.as_integer()) {
+      out.kind = TomlValue::Kind::integer;
+      out.integer = integer->get();
+    } else if (const auto* real = node.as_floating_point()) {
+      out.kind = TomlValue::Kind::real;
+      out.real = real->get();
+    } else if (const auto* boolean = node.as_boolean()) {
+      out.kind = TomlValue::Kind::boolean;
+      out.boolean = boolean->get();
+    } else {
+      out.kind = TomlValue::Kind::date;
+    }
+    return out;
+  }
+
+ private:
+  void convert_table(const toml::table& table, TomlValue& out) const {
+    out.kind = TomlValue::Kind::table;
+    for (const auto& [key, value] : table) {
+      TomlEntry entry{std::string(key.str()), place(key.source()), convert(value)};
+      if (const char quote = char_at(entry.where); quote == '"' || quote == '\'')
+        ++entry.where.column;
+      out.entries.push_back(std::move(entry));
+    }
+    std::stable_sort(
+        out.entries.begin(), out.entries.end(), [](const TomlEntry& a, const TomlEntry& b) {
+          return std::pair(a.where.line, a.where.column) < std::pair(b.where.line, b.where.column);
+        });
+  }
+
+  // The rest of a line from a place on; columns count characters, not UTF-8 bytes.
+  std::string_view rest_of_line(const SourceLocation& where) const {
+    if (where.line < 1 || where.line > static_cast<int>(lines_.size())) return {};
+    const std::string_view line = lines_[static_cast<size_t>(where.line - 1)];
+    int column = 1;
+    size_t at = 0;
+    for (; at < line.size() && column < where.column; ++at) {
+      const bool last_byte = at + 1 == line.size() || (line[at + 1] & 0xc0) != 0x80;
+      if (last_byte) ++column;
+    }
+    return line.substr(at);
+  }
+
+  char char_at(const SourceLocation& where) const {
+    const std::string_view rest = rest_of_line(where);
+    return rest.empty() ? '\0' : rest[0];
+  }
+
+  // A newline right behind `"""` does not belong to the string.
+  SourceLocation behind_quotes(SourceLocation where) const {
+    std::string_view rest = rest_of_line(where);
+    if (rest.substr(0, 3) != "\"\"\"" && rest.substr(0, 3) != "'''") {
+      ++where.column;
+      return where;
+    }
+    rest = rest.substr(3);
+    if (rest.empty() || rest == "\r") return {where.file, where.line + 1, 1};
+    where.column += 3;
+    return where;
+  }
+
+  const std::string& file_;
+  std::vector<std::string_view> lines_;
+};
+
+}  // namespace
+
+const TomlEntry* TomlValue::find(const std::string& key) const {
+  for (const TomlEntry& entry : entries)
+    if (entry.key == key) return &entry;
+  return nullptr;
+}
+
+const char* kind_name(TomlValue::Kind kind) {
+  switch (kind) {
+    case TomlValue::Kind::string:
+      return "a string";
+    case TomlValue::Kind::integer:
+      return "an integer";
+    case TomlValue::Kind::real:
+      return "a real number";
+    case TomlValue::Kind::boolean:
+      return "a boolean";
+    case TomlValue::Kind::date:
+      return "a date or time";
+    case TomlValue::Kind::array:
+      return "an array";
+    case TomlValue::Kind::table:
+      return "a table";
+  }
+  return "a value";
+}
+
+TomlValue parse_toml(const std::string& text, const std::string& file) {
+  const Converter converter(text, file);
+  try {
+    return converter.convert(toml::parse(text, file));
+  } catch (const toml::parse_error& error) {
+    throw InputError(converter.place(error.source()), std::string(error.description()));
+  }
+}
+
+}  // namespace assay
