@@ -10,58 +10,32 @@ namespace assay {
 namespace fs = std::filesystem;
 namespace {
 
-/// Compiler flags that a contract may pass on. A flag that ends in '=' takes a value. Flags that
-/// write files, run programs or change the target are not among them.
-struct AllowedFlag {
+/// Allowed flags (the contract's parser holds the list) that only one compiler knows. The other
+/// compiles device code as they ask without being told.
+struct OneSidedFlag {
   std::string_view spelling;  ///< without leading dashes
-  bool nvrtc;                 ///< false: no meaning for NVRTC, dropped there
-  bool nvcc;
+  CudaCompiler compiler;
 };
-constexpr AllowedFlag kAllowedFlags[] = {
-    {"use_fast_math", true, true},
-    {"ftz=", true, true},
-    {"prec-div=", true, true},
-    {"prec-sqrt=", true, true},
-    {"fmad=", true, true},
-    {"extra-device-vectorization", true, true},
-    {"std=", true, true},
-    {"maxrregcount=", true, true},
-    {"O0", false, true},
-    {"O1", false, true},
-    {"O2", false, true},
-    {"O3", false, true},
-    {"expt-relaxed-constexpr", false, true},
-    {"expt-extended-lambda", false, true},
-    {"extended-lambda", false, true},
-    {"diag-suppress=", true, true},
+constexpr OneSidedFlag kOneSidedFlags[] = {
+    {"O0", CudaCompiler::nvcc},
+    {"O1", CudaCompiler::nvcc},
+    {"O2", CudaCompiler::nvcc},
+    {"O3", CudaCompiler::nvcc},
+    {"expt-relaxed-constexpr", CudaCompiler::nvcc},
+    {"expt-extended-lambda", CudaCompiler::nvcc},
+    {"default-device", CudaCompiler::nvrtc},
+    {"no-source-include", CudaCompiler::nvrtc},
 };
 
 std::string_view without_dashes(std::string_view flag) {
   return flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
 }
 
-const AllowedFlag* find_allowed(std::string_view flag) {
-  const std::string_view bare = without_dashes(flag);
-  if (bare == flag) return nullptr;
-  for (const AllowedFlag& allowed : kAllowedFlags) {
-    const bool takes_value = allowed.spelling.ends_with('=');
-    if (takes_value ? bare.starts_with(allowed.spelling) : bare == allowed.spelling) {
-      return &allowed;
-    }
+bool known_to(CudaCompiler compiler, std::string_view flag) {
+  for (const OneSidedFlag& one : kOneSidedFlags) {
+    if (without_dashes(flag) == one.spelling) return one.compiler == compiler;
   }
-  return nullptr;
-}
-
-void check_flags(const Source& source) {
-  for (const std::string& flag : source.flags) {
-    if (find_allowed(flag)) continue;
-    std::string known;
-    for (const AllowedFlag& allowed : kAllowedFlags) {
-      known += (known.empty() ? "--" : ", --") + std::string(allowed.spelling);
-    }
-    throw InputError(source.where,
-                     "compiler flag '" + flag + "' is not in the allow-list (" + known + ")");
-  }
+  return true;
 }
 
 std::string type_spelling(const Source& source, const std::string& parameter, DType type) {
@@ -211,20 +185,16 @@ std::string cxx_spelling(DType type) {
 std::vector<std::string> flags_for(CudaCompiler compiler, const std::vector<std::string>& flags) {
   std::vector<std::string> kept;
   for (const std::string& flag : flags) {
-    const AllowedFlag* allowed = find_allowed(flag);
-    const bool meant =
-        allowed && (compiler == CudaCompiler::nvrtc ? allowed->nvrtc : allowed->nvcc);
-    if (!meant) continue;
+    if (!known_to(compiler, flag)) continue;
     const std::string bare(without_dashes(flag));
-    // Both take long options with two dashes; -O3 keeps one.
-    kept.push_back((bare.size() == 2 ? "-" : "--") + bare);
+    // Long options take two dashes; -O3 and -G keep one.
+    kept.push_back((bare.size() <= 2 ? "-" : "--") + bare);
   }
   return kept;
 }
 
 CompileRequest make_request(const Contract& contract, const Variant& variant, int launch) {
   const Source& source = contract.source;
-  check_flags(source);
   CompileRequest request;
   request.source = source.path;
   request.target = source.target;

@@ -14,7 +14,7 @@ struct CompileRequest {
   std::string target;                ///< "sm_80"
   std::vector<std::string> macros;   ///< "BLOCK=256"
   std::vector<std::string> include;  ///< absolute folders of the user's headers
-  std::vector<std::string> flags;    ///< from the allow-list, as written
+  std::vector<std::string> flags;    ///< as written; the contract's parser allowed them
   SourceLocation where;              ///< of the contract's `source`
 
   /// "compute_80" for "sm_80".
@@ -24,7 +24,7 @@ struct CompileRequest {
 /// Puts a variant into a contract's entry. `{T}` becomes the dtype's C++ spelling, `{BLOCK}` the
 /// knob's value, `{flag}` true or false. Names that no entry of the contract mentions become macros
 /// (a macro named like a template parameter would break the template). Throws InputError for an
-/// unknown name in braces, a type without C++ spelling, or a flag outside the allow-list.
+/// unknown name in braces or a type without C++ spelling.
 CompileRequest make_request(const Contract& contract, const Variant& variant, int launch);
 
 /// C++ spelling of an element type, "__nv_bfloat16"; "" for packed 4-bit types.
