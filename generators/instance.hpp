@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "generators/case.hpp"
+#include "generators/values.hpp"
 #include "kernels_under_test/contract.hpp"
 
 namespace assay {
@@ -24,10 +25,14 @@ struct Tensor {
   std::vector<int64_t> shape;
   std::vector<int64_t> strides;
   int64_t offset = 0;
-  int64_t misalign = 0;        ///< bytes
-  int64_t storage_elements = 0;  ///< from the buffer's start to its last reachable element, plus one
+  int64_t misalign = 0;  ///< bytes
+  int64_t storage_elements =
+      0;                       ///< from the buffer's start to its last reachable element, plus one
   uint64_t scalar_bits = 0;    ///< scalars only
   double scalar_value = 0;     ///< scalars only
+  int64_t scalar_integer = 0;  ///< integer scalars only
+  bool broadcast = false;      ///< some dimension has stride 0 and more than one element
+  ValuePlan plan;              ///< operands that are read
 
   int64_t elements() const;  ///< product of the shape
   int64_t storage_bytes() const { return storage_elements * byte_size(dtype); }
@@ -38,7 +43,8 @@ struct Tensor {
   bool is_contiguous() const;
   /// Storage position (in elements from the buffer's start) of logical row-major index `linear`.
   int64_t storage_of(int64_t linear) const;
-  /// The logical index at a storage position; of stride-0 dimensions, coordinate 0. nullopt: padding.
+  /// The logical index at a storage position; of stride-0 dimensions, coordinate 0. nullopt:
+  /// padding.
   std::optional<int64_t> logical_of(int64_t storage) const;
   std::vector<int64_t> coordinates(int64_t linear) const;
   int64_t linear(const std::vector<int64_t>& coordinates) const;
@@ -78,7 +84,8 @@ Instance instantiate(const Contract& contract, const Case& c, const std::string&
 /// InputError when only some run and the contract does not say what a block owns.
 std::vector<Box> owned_elements(const Instance& instance, const Tensor& output);
 
-// --- values ---------------------------------------------------------------------------------------
+// --- values
+// ---------------------------------------------------------------------------------------
 
 /// Elements [first, first + count) of a present operand in logical row-major order, as bits packed
 /// by element size, into `out`. Pure function of the case; the before-values of an inout operand.
