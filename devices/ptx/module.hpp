@@ -15,32 +15,168 @@ namespace assay::ptx {
 /// Mnemonics. One row group of the instruction table each (devices/ptx/table.cpp).
 enum class Op : uint16_t {
   // data movement
-  mov, cvta, selp, prmt, ld, ldu, st, atom, red, prefetch, createpolicy, isspacep,
+  mov,
+  cvta,
+  selp,
+  prmt,
+  ld,
+  ldu,
+  st,
+  atom,
+  red,
+  prefetch,
+  createpolicy,
+  isspacep,
   // integer and bits
-  add, addc, sub, subc, mul, mad, madc, mul24, mad24, div, rem, abs, neg, min, max, sad, dp4a, dp2a,
-  and_, or_, xor_, not_, cnot, lop3, shl, shr, shf, bfe, bfi, bfind, brev, clz, popc, fns, szext, bmsk,
+  add,
+  addc,
+  sub,
+  subc,
+  mul,
+  mad,
+  madc,
+  mul24,
+  mad24,
+  div,
+  rem,
+  abs,
+  neg,
+  min,
+  max,
+  sad,
+  dp4a,
+  dp2a,
+  and_,
+  or_,
+  xor_,
+  not_,
+  cnot,
+  lop3,
+  shl,
+  shr,
+  shf,
+  bfe,
+  bfi,
+  bfind,
+  brev,
+  clz,
+  popc,
+  fns,
+  szext,
+  bmsk,
   // floating point
-  fma, rcp, sqrt, rsqrt, sin, cos, lg2, ex2, tanh, testp, copysign,
+  fma,
+  rcp,
+  sqrt,
+  rsqrt,
+  sin,
+  cos,
+  lg2,
+  ex2,
+  tanh,
+  testp,
+  copysign,
   // comparison and conversion
-  setp, set, slct, cvt,
+  setp,
+  set,
+  slct,
+  cvt,
   // control
-  bra, brx, call, ret, exit, trap, brkpt, nanosleep,
+  bra,
+  brx,
+  call,
+  ret,
+  exit,
+  trap,
+  brkpt,
+  nanosleep,
   // synchronisation and warps
-  bar, barrier, membar, fence, shfl, vote, match, redux, activemask, elect, griddepcontrol,
+  bar,
+  barrier,
+  membar,
+  fence,
+  shfl,
+  vote,
+  match,
+  redux,
+  activemask,
+  elect,
+  griddepcontrol,
   // decoded by name only, for a clear "unsupported"
-  mma, wmma, wgmma, ldmatrix, stmatrix, cp, mbarrier, tensormap, setmaxnreg, movmatrix, applypriority,
-  discard, tex, suld, sust, getctarank, mapa, multimem, cp_async_other, tcgen05, unknown,
+  mma,
+  wmma,
+  wgmma,
+  ldmatrix,
+  stmatrix,
+  cp,
+  mbarrier,
+  tensormap,
+  setmaxnreg,
+  movmatrix,
+  applypriority,
+  discard,
+  tex,
+  suld,
+  sust,
+  getctarank,
+  mapa,
+  multimem,
+  cp_async_other,
+  tcgen05,
+  unknown,
 };
 
 enum class Type : uint8_t {
-  none, pred, b8, b16, b32, b64, b128, u8, u16, u32, u64, s8, s16, s32, s64,
-  f16, f16x2, bf16, bf16x2, tf32, f32, f64, e4m3, e5m2, e4m3x2, e5m2x2,
+  none,
+  pred,
+  b8,
+  b16,
+  b32,
+  b64,
+  b128,
+  u8,
+  u16,
+  u32,
+  u64,
+  s8,
+  s16,
+  s32,
+  s64,
+  f16,
+  f16x2,
+  bf16,
+  bf16x2,
+  tf32,
+  f32,
+  f64,
+  e4m3,
+  e5m2,
+  e4m3x2,
+  e5m2x2,
 };
 int bytes_of(Type type);  ///< 0 for none and pred
 
 enum class Rounding : uint8_t { none, rn, rz, rm, rp, rna, rni, rzi, rmi, rpi };
 enum class Compare : uint8_t {
-  none, eq, ne, lt, le, gt, ge, lo, ls, hi, hs, equ, neu, ltu, leu, gtu, geu, num, nan,
+  none,
+  eq,
+  ne,
+  lt,
+  le,
+  gt,
+  ge,
+  lo,
+  ls,
+  hi,
+  hs,
+  equ,
+  neu,
+  ltu,
+  leu,
+  gtu,
+  geu,
+  num,
+  nan,
 };
 enum class BoolOp : uint8_t { none, and_, or_, xor_ };
 enum class Space : uint8_t { generic, global, shared, local, param, const_ };
@@ -57,10 +193,40 @@ enum class Testp : uint8_t { none, finite, infinite, number, notanumber, normal,
 
 /// Special registers.
 enum class Special : uint8_t {
-  none, tid_x, tid_y, tid_z, ntid_x, ntid_y, ntid_z, ctaid_x, ctaid_y, ctaid_z, nctaid_x, nctaid_y,
-  nctaid_z, laneid, warpid, nwarpid, smid, nsmid, gridid, clock, clock64, globaltimer,
-  lanemask_eq, lanemask_lt, lanemask_le, lanemask_gt, lanemask_ge, dynamic_smem_size,
-  total_smem_size, clusterid_x, nclusterid_x, cluster_ctaid_x, cluster_nctaid_x, cluster_ctarank,
+  none,
+  tid_x,
+  tid_y,
+  tid_z,
+  ntid_x,
+  ntid_y,
+  ntid_z,
+  ctaid_x,
+  ctaid_y,
+  ctaid_z,
+  nctaid_x,
+  nctaid_y,
+  nctaid_z,
+  laneid,
+  warpid,
+  nwarpid,
+  smid,
+  nsmid,
+  gridid,
+  clock,
+  clock64,
+  globaltimer,
+  lanemask_eq,
+  lanemask_lt,
+  lanemask_le,
+  lanemask_gt,
+  lanemask_ge,
+  dynamic_smem_size,
+  total_smem_size,
+  clusterid_x,
+  nclusterid_x,
+  cluster_ctaid_x,
+  cluster_nctaid_x,
+  cluster_ctarank,
 };
 
 /// A virtual register of a function. Registers of every class share one index space.
@@ -77,16 +243,16 @@ struct Value {
     special,    ///< `special`
     symbol,     ///< address of a variable: `index` in Module::variables or Function::variables by
                 ///< `space`, plus `offset`; as an operand of mov or cvta
-    param,      ///< this function's own parameter `index` (Function::params), plus byte `offset`: in
-                ///< [ ] of ld.param, or (mov, cvta) the address itself
-    address,    ///< [reg + offset]: `index`, `offset`
-    absolute,   ///< [immediate]: `bits`
+    param,     ///< this function's own parameter `index` (Function::params), plus byte `offset`: in
+               ///< [ ] of ld.param, or (mov, cvta) the address itself
+    address,   ///< [reg + offset]: `index`, `offset`
+    absolute,  ///< [immediate]: `bits`
     symbol_address,  ///< [symbol + offset]
-    function,   ///< `index` in Module::functions; a callee's address
-    sink,       ///< `_`
-    result,     ///< this function's own result `index` (Function::results), plus byte `offset`: in
-                ///< [ ] of st.param. (A .param variable of a body, as calls use, is a symbol_address
-                ///< in [ ] and a symbol in a call's lists, with local_symbol.)
+    function,        ///< `index` in Module::functions; a callee's address
+    sink,            ///< `_`
+    result,  ///< this function's own result `index` (Function::results), plus byte `offset`: in
+             ///< [ ] of st.param. (A .param variable of a body, as calls use, is a symbol_address
+             ///< in [ ] and a symbol in a call's lists, with local_symbol.)
   };
   Kind kind = Kind::none;
   bool negated = false;  ///< `!%p`
@@ -113,7 +279,7 @@ struct SourceLine {
 /// operand that is absent is not in the row (bar.sync a: one src; bar.sync a, b: two).
 struct Instruction {
   Op op = Op::unknown;
-  Type type = Type::none;         ///< the last type suffix that names the operation's type (result of cvt)
+  Type type = Type::none;  ///< the last type suffix that names the operation's type (result of cvt)
   Type source_type = Type::none;  ///< cvt, set, slct, wide forms of dp4a: the second type suffix
   Rounding rounding = Rounding::none;
   Compare compare = Compare::none;
@@ -129,39 +295,39 @@ struct Instruction {
   PrmtMode prmt = PrmtMode::none;
   Testp testp = Testp::none;
   bool ftz = false, sat = false, satfinite = false, relu = false, approx = false, full = false;
-  bool carry_out = false;      ///< .cc
-  bool nan = false;            ///< .NaN
+  bool carry_out = false;  ///< .cc
+  bool nan = false;        ///< .NaN
   bool xorsign_abs = false;
-  bool uniform = false;        ///< .uni
-  bool to_space = false;       ///< cvta.to
-  bool shift_amount = false;   ///< bfind.shiftamt
-  bool wrap_shift = false;     ///< shf.wrap (else .clamp)
-  bool shift_left = false;     ///< shf.l
-  bool non_coherent = false;   ///< ld.global.nc
+  bool uniform = false;       ///< .uni
+  bool to_space = false;      ///< cvta.to
+  bool shift_amount = false;  ///< bfind.shiftamt
+  bool wrap_shift = false;    ///< shf.wrap (else .clamp)
+  bool shift_left = false;    ///< shf.l
+  bool non_coherent = false;  ///< ld.global.nc
   bool noftz = false;
-  uint8_t vector = 1;          ///< 1, 2, 4 (8 for sm_100)
-  int32_t guard = -1;          ///< predicate register index; -1: unconditional
+  uint8_t vector = 1;  ///< 1, 2, 4 (8 for sm_100)
+  int32_t guard = -1;  ///< predicate register index; -1: unconditional
   bool guard_negated = false;
   std::vector<Value> dst;
   std::vector<Value> src;
-  int32_t predicate_out = -1;  ///< shfl's and setp's second destination `%r|%p`
-  int32_t cache_policy = -1;   ///< register of an L2::cache_hint operand; not in `src`
+  int32_t predicate_out = -1;     ///< shfl's and setp's second destination `%r|%p`
+  int32_t cache_policy = -1;      ///< register of an L2::cache_hint operand; not in `src`
   bool has_predicate_in = false;  ///< setp with bool_op: the last src is the combining predicate
-  int32_t target = -1;         ///< bra: basic block; call: function index (-1: indirect or builtin)
-  std::vector<int32_t> targets;   ///< brx.idx: basic blocks
-  bool indirect = false;       ///< call through a register
-  std::string callee;          ///< call: name ("vprintf", "__assertfail", a function of the module)
-  int32_t line = -1;           ///< index in Function::lines; -1: none
-  int32_t ptx_line = 0;        ///< line of the PTX text, from 1
-  int32_t row = -1;            ///< row of the instruction table
-  std::string spelling;        ///< "add.rn.f32", as written, for messages
+  int32_t target = -1;  ///< bra: basic block; call: function index (-1: indirect or builtin)
+  std::vector<int32_t> targets;  ///< brx.idx: basic blocks
+  bool indirect = false;         ///< call through a register
+  std::string callee;    ///< call: name ("vprintf", "__assertfail", a function of the module)
+  int32_t line = -1;     ///< index in Function::lines; -1: none
+  int32_t ptx_line = 0;  ///< line of the PTX text, from 1
+  int32_t row = -1;      ///< row of the instruction table
+  std::string spelling;  ///< "add.rn.f32", as written, for messages
 };
 
 struct BasicBlock {
-  int32_t first = 0;  ///< index of the first instruction in Function::code
-  int32_t last = 0;   ///< one past the last
+  int32_t first = 0;                          ///< index of the first instruction in Function::code
+  int32_t last = 0;                           ///< one past the last
   std::array<int32_t, 2> successors{-1, -1};  ///< fall-through, taken (brx: see targets)
-  int32_t order = 0;  ///< position in reverse post-order
+  int32_t order = 0;                          ///< position in reverse post-order
   bool back_edge = false;  ///< ends with a branch to a block of lower or equal order
 };
 
@@ -169,10 +335,10 @@ struct BasicBlock {
 struct Variable {
   std::string name;
   Space space = Space::global;
-  int64_t bytes = 0;      ///< 0 for an .extern unsized array (dynamic shared memory)
+  int64_t bytes = 0;  ///< 0 for an .extern unsized array (dynamic shared memory)
   int64_t align = 1;
   bool is_extern = false;
-  std::vector<uint8_t> initial;                        ///< empty: zero
+  std::vector<uint8_t> initial;  ///< empty: zero
   /// Byte offset -> name of the variable or function whose address goes there, 8 bytes; what stands
   /// in `initial` at that offset is to be added to it.
   std::vector<std::pair<int64_t, std::string>> pointers;
@@ -194,7 +360,8 @@ struct Function {
   std::vector<Parameter> params;
   std::vector<Parameter> results;
   std::vector<Register> registers;  ///< those that the code names, in the order of first mention
-  std::vector<Variable> variables;  ///< local, shared and .param variables of the body, by declaration
+  std::vector<Variable>
+      variables;  ///< local, shared and .param variables of the body, by declaration
   std::vector<Instruction> code;
   std::vector<BasicBlock> blocks;
   std::vector<SourceLine> lines;

@@ -24,9 +24,9 @@ using W = WrapRule;
 #define ATOM_SPACE "{global|shared|shared::cta}"
 #define SCOPE "{cta|gpu|sys}"
 #define SCOPE_REQUIRED "(cta|gpu|sys)"
-#define EVICT                                                                       \
+#define EVICT                                                                              \
   "{L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate} " \
-  "{L2::cache_hint} {L2::evict_last|L2::evict_normal|L2::evict_first} "              \
+  "{L2::cache_hint} {L2::evict_last|L2::evict_normal|L2::evict_first} "                    \
   "{L2::64B|L2::128B|L2::256B}"
 #define VECTOR "{v2|v4}"
 #define ATOM_HEAD "{relaxed|acquire|release|acq_rel} " SCOPE " " ATOM_SPACE " {L2::cache_hint} "
@@ -55,7 +55,8 @@ const Row kMovement[] = {
 
     {Op::st, "st", "{weak} " WRITABLE " {wb|cg|cs|wt} " EVICT " " VECTOR, MEMORY_TYPES, "",
      "[a], b~*, c:policy?", D::store, W::store},
-    {Op::st, "st", "volatile " WRITABLE " " VECTOR, MEMORY_TYPES, "", "[a], b~*", D::store, W::store},
+    {Op::st, "st", "volatile " WRITABLE " " VECTOR, MEMORY_TYPES, "", "[a], b~*", D::store,
+     W::store},
     {Op::st, "st", "(relaxed|release) " SCOPE_REQUIRED " " ATOM_SPACE " " EVICT " " VECTOR,
      MEMORY_TYPES, "", "[a], b~*, c:policy?", D::store, W::store},
 
@@ -88,7 +89,8 @@ const Row kMovement[] = {
      D::any, W::none},
     {Op::cvt, "cvt", "(rn|rz) {relu} {satfinite}", "f16x2 bf16x2", "f32", "d, a:S, b:S", D::pack2,
      W::none},
-    {Op::cvt, "cvt", "(rna|rn|rz) {relu} {satfinite}", "tf32", "f32", "d:b32, a:S", D::any, W::none},
+    {Op::cvt, "cvt", "(rna|rn|rz) {relu} {satfinite}", "tf32", "f32", "d:b32, a:S", D::any,
+     W::none},
 };
 
 // 9.7.1, 9.7.2: integer arithmetic, extended precision.
@@ -224,14 +226,16 @@ const Row kFloat[] = {
 };
 
 // 9.7.6, 9.7.7: comparison and selection. The rows with a boolean operator take a predicate last.
-#define SETP(test, flags, types)                                                           \
-  {Op::setp, "setp", test flags, types, "", "p:pred|q, a, b", D::compare, W::none},        \
-  {Op::setp, "setp", test flags " " BOOL, types, "", "p:pred|q, a, b, !c:pred",            \
-   D::compare, W::none}
-#define SET(test, flags, types, source_types)                                              \
-  {Op::set, "set", test flags, types, source_types, "d, a:S, b:S", D::any, W::reset},      \
-  {Op::set, "set", test flags " " BOOL, types, source_types, "d, a:S, b:S, !c:pred",       \
-   D::any, W::reset}
+#define SETP(test, flags, types)                                                             \
+  {Op::setp, "setp", test flags, types, "", "p:pred|q, a, b", D::compare, W::none}, {        \
+    Op::setp, "setp", test flags " " BOOL, types, "", "p:pred|q, a, b, !c:pred", D::compare, \
+        W::none                                                                              \
+  }
+#define SET(test, flags, types, source_types)                                                 \
+  {Op::set, "set", test flags, types, source_types, "d, a:S, b:S", D::any, W::reset}, {       \
+    Op::set, "set", test flags " " BOOL, types, source_types, "d, a:S, b:S, !c:pred", D::any, \
+        W::reset                                                                              \
+  }
 const Row kCompare[] = {
     SETP("(eq|ne)", "", BITS),
     SETP(COMPARE_SIGNED, "", "s16 s32 s64"),
@@ -251,18 +255,29 @@ const Row kCompare[] = {
 
 // 9.7.13: atomics.
 const Row kAtomics[] = {
-    {Op::atom, "atom", ATOM_HEAD "add", "u32 s32 u64 f32 f64", "", "d, [a], b, e:policy?", D::atomic, W::reset},
-    {Op::atom, "atom", ATOM_HEAD "add noftz", "f16 f16x2 bf16 bf16x2", "", "d, [a], b, e:policy?", D::atomic, W::none},
-    {Op::atom, "atom", ATOM_HEAD "(and|or|xor)", "b32 b64", "", "d, [a], b, e:policy?", D::atomic, W::reset},
-    {Op::atom, "atom", ATOM_HEAD "exch", "b32 b64", "", "d, [a], b, e:policy?", D::atomic, W::reset},
-    {Op::atom, "atom", ATOM_HEAD "cas", "b16 b32 b64", "", "d, [a], b, c, e:policy?", D::atomic, W::reset},
-    {Op::atom, "atom", ATOM_HEAD "(inc|dec)", "u32", "", "d, [a], b, e:policy?", D::atomic, W::reset},
-    {Op::atom, "atom", ATOM_HEAD "(min|max)", "u32 s32 u64 s64", "", "d, [a], b, e:policy?", D::atomic, W::reset},
-    {Op::red, "red", RED_HEAD "add", "u32 s32 u64 f32 f64", "", "[a], b, e:policy?", D::atomic, W::reset},
-    {Op::red, "red", RED_HEAD "add noftz", "f16 f16x2 bf16 bf16x2", "", "[a], b, e:policy?", D::atomic, W::none},
-    {Op::red, "red", RED_HEAD "(and|or|xor)", "b32 b64", "", "[a], b, e:policy?", D::atomic, W::reset},
+    {Op::atom, "atom", ATOM_HEAD "add", "u32 s32 u64 f32 f64", "", "d, [a], b, e:policy?",
+     D::atomic, W::reset},
+    {Op::atom, "atom", ATOM_HEAD "add noftz", "f16 f16x2 bf16 bf16x2", "", "d, [a], b, e:policy?",
+     D::atomic, W::none},
+    {Op::atom, "atom", ATOM_HEAD "(and|or|xor)", "b32 b64", "", "d, [a], b, e:policy?", D::atomic,
+     W::reset},
+    {Op::atom, "atom", ATOM_HEAD "exch", "b32 b64", "", "d, [a], b, e:policy?", D::atomic,
+     W::reset},
+    {Op::atom, "atom", ATOM_HEAD "cas", "b16 b32 b64", "", "d, [a], b, c, e:policy?", D::atomic,
+     W::reset},
+    {Op::atom, "atom", ATOM_HEAD "(inc|dec)", "u32", "", "d, [a], b, e:policy?", D::atomic,
+     W::reset},
+    {Op::atom, "atom", ATOM_HEAD "(min|max)", "u32 s32 u64 s64", "", "d, [a], b, e:policy?",
+     D::atomic, W::reset},
+    {Op::red, "red", RED_HEAD "add", "u32 s32 u64 f32 f64", "", "[a], b, e:policy?", D::atomic,
+     W::reset},
+    {Op::red, "red", RED_HEAD "add noftz", "f16 f16x2 bf16 bf16x2", "", "[a], b, e:policy?",
+     D::atomic, W::none},
+    {Op::red, "red", RED_HEAD "(and|or|xor)", "b32 b64", "", "[a], b, e:policy?", D::atomic,
+     W::reset},
     {Op::red, "red", RED_HEAD "(inc|dec)", "u32", "", "[a], b, e:policy?", D::atomic, W::reset},
-    {Op::red, "red", RED_HEAD "(min|max)", "u32 s32 u64 s64", "", "[a], b, e:policy?", D::atomic, W::reset},
+    {Op::red, "red", RED_HEAD "(min|max)", "u32 s32 u64 s64", "", "[a], b, e:policy?", D::atomic,
+     W::reset},
 };
 
 // 9.7.12, 9.7.13, 9.7.19: control, synchronisation, warps.
@@ -280,15 +295,19 @@ const Row kControl[] = {
     {Op::bar, "bar", "{cta} sync", "", "", "a:u32, b:u32?", D::none, W::none},
     {Op::bar, "bar", "{cta} arrive", "", "", "a:u32, b:u32", D::none, W::none},
     {Op::bar, "bar", "{cta} red popc", "u32", "", "d, a:u32, b:u32?, !c:pred", D::vote, W::reset},
-    {Op::bar, "bar", "{cta} red (and|or)", "pred", "", "p, a:u32, b:u32?, !c:pred", D::vote, W::none},
+    {Op::bar, "bar", "{cta} red (and|or)", "pred", "", "p, a:u32, b:u32?, !c:pred", D::vote,
+     W::none},
     {Op::barrier, "barrier", "{cta} sync {aligned}", "", "", "a:u32, b:u32?", D::none, W::none},
     {Op::barrier, "barrier", "{cta} arrive {aligned}", "", "", "a:u32, b:u32", D::none, W::none},
-    {Op::barrier, "barrier", "{cta} red popc {aligned}", "u32", "", "d, a:u32, b:u32?, !c:pred", D::vote, W::reset},
-    {Op::barrier, "barrier", "{cta} red (and|or) {aligned}", "pred", "", "p, a:u32, b:u32?, !c:pred", D::vote, W::none},
+    {Op::barrier, "barrier", "{cta} red popc {aligned}", "u32", "", "d, a:u32, b:u32?, !c:pred",
+     D::vote, W::reset},
+    {Op::barrier, "barrier", "{cta} red (and|or) {aligned}", "pred", "",
+     "p, a:u32, b:u32?, !c:pred", D::vote, W::none},
     {Op::membar, "membar", "(cta|gl|sys)", "", "", "", D::none, W::none},
     {Op::fence, "fence", "{sc|acq_rel} (cta|gpu|sys)", "", "", "", D::none, W::none},
 
-    {Op::shfl, "shfl", "sync (up|down|bfly|idx)", "b32", "", "d|p, a, b:u32, c:u32, e:u32", D::shuffle, W::shfl},
+    {Op::shfl, "shfl", "sync (up|down|bfly|idx)", "b32", "", "d|p, a, b:u32, c:u32, e:u32",
+     D::shuffle, W::shfl},
     {Op::vote, "vote", "sync (all|any|uni)", "pred", "", "p, !a, b:u32", D::vote, W::none},
     {Op::vote, "vote", "sync ballot", "b32", "", "d, !a:pred, b:u32", D::vote, W::reset},
     {Op::match, "match", "any sync", "b32 b64", "", "d:b32, a, b:u32", D::vote, W::reset},

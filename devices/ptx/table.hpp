@@ -16,39 +16,52 @@ namespace assay::ptx {
 
 /// How undefined bytes of sources make bytes of the result undefined, lane by lane.
 enum class DefinednessRule : uint8_t {
-  none,          ///< no result in a register (control, barriers)
-  any,           ///< any undefined byte of any source makes the whole result undefined
-  per_byte,      ///< byte i of the result from byte i of each source (and, or, xor, not)
-  half2,         ///< packed halves: each half of the result from the same half of each source
-  mov,           ///< copied byte by byte; also packs and unpacks vectors
-  selp,          ///< of the source that the predicate selects; undefined where the predicate is
-  load,          ///< of the memory's bytes; upper bytes of a wider register are defined
-  store,         ///< memory's bytes take the source's
-  atomic,        ///< as load, then store with `any`
-  shift,         ///< bytes move by a constant count; `any` otherwise
-  permute,       ///< prmt: byte by byte by a constant selector; `any` otherwise
-  funnel,        ///< shf: as shift, over two sources
-  extract,       ///< bfe: the bytes that the field touches
-  insert,        ///< bfi: field from one source, the rest from the other
-  resize,        ///< integer cvt: low bytes are copied; sign or zero bytes follow the top one
-  pack2,         ///< cvt to a packed pair: upper half from the first source, lower from the second
-  compare,       ///< predicate result: undefined when any source byte is
-  shuffle,       ///< shfl: of the lane that is read
-  vote,          ///< vote, match, redux: `any` over the participating lanes
-  uniform,       ///< always defined (activemask, createpolicy)
+  none,      ///< no result in a register (control, barriers)
+  any,       ///< any undefined byte of any source makes the whole result undefined
+  per_byte,  ///< byte i of the result from byte i of each source (and, or, xor, not)
+  half2,     ///< packed halves: each half of the result from the same half of each source
+  mov,       ///< copied byte by byte; also packs and unpacks vectors
+  selp,      ///< of the source that the predicate selects; undefined where the predicate is
+  load,      ///< of the memory's bytes; upper bytes of a wider register are defined
+  store,     ///< memory's bytes take the source's
+  atomic,    ///< as load, then store with `any`
+  shift,     ///< bytes move by a constant count; `any` otherwise
+  permute,   ///< prmt: byte by byte by a constant selector; `any` otherwise
+  funnel,    ///< shf: as shift, over two sources
+  extract,   ///< bfe: the bytes that the field touches
+  insert,    ///< bfi: field from one source, the rest from the other
+  resize,    ///< integer cvt: low bytes are copied; sign or zero bytes follow the top one
+  pack2,     ///< cvt to a packed pair: upper half from the first source, lower from the second
+  compare,   ///< predicate result: undefined when any source byte is
+  shuffle,   ///< shfl: of the lane that is read
+  vote,      ///< vote, match, redux: `any` over the participating lanes
+  uniform,   ///< always defined (activemask, createpolicy)
 };
 
 /// How the exact integer value, under the signed and the unsigned reading, goes on.
 enum class WrapRule : uint8_t {
-  none,   ///< no integer result (floating point, control)
-  add, sub, mul, mad, neg, not_, shl, shr, div, or_, mov, selp, shfl,
+  none,  ///< no integer result (floating point, control)
+  add,
+  sub,
+  mul,
+  mad,
+  neg,
+  not_,
+  shl,
+  shr,
+  div,
+  or_,
+  mov,
+  selp,
+  shfl,
   widen,  ///< integer cvt to a wider type: passes the difference on
   load,   ///< shared and local memory keep it; elsewhere the loaded value is exact
   store,
   reset,  ///< an integer result that is exact as it stands (and, rem, shr.u, mul.hi, ...)
 };
 
-/// One row. `mul` and `mad` rows cover .lo and .wide (Instruction::half says which); .hi is `reset`.
+/// One row. `mul` and `mad` rows cover .lo and .wide (Instruction::half says which); .hi is
+/// `reset`.
 struct Row {
   Op op;
   std::string_view mnemonic;
@@ -93,7 +106,7 @@ struct SpellingMatch {
 };
 SpellingMatch match_spelling(std::string_view spelling);
 
-Type type_named(std::string_view name);      ///< "f32"; Type::none when unknown
-std::string_view name_of(Type type);         ///< "f32"
+Type type_named(std::string_view name);  ///< "f32"; Type::none when unknown
+std::string_view name_of(Type type);     ///< "f32"
 
 }  // namespace assay::ptx
