@@ -219,7 +219,6 @@ Contract read_contract(const TomlValue& document, const std::string& path) {
   optional("flags", read_flags);
   optional("knobs", read_knobs);
   optional("require", read_require);
-  check_entry(contract.source.entry, contract.source.where, contract);
   read_operands(table.need("args"), contract);
   if (contract.source.language != Language::torch) table.need("launch");
   optional("launch", read_launches);
@@ -232,6 +231,7 @@ Contract read_contract(const TomlValue& document, const std::string& path) {
   optional("builds", read_builds);
   check_judged(document, contract);
   check_names(contract);
+  check_entry(contract.source.entry, contract.source.where, contract);
   if (!contract.formula.empty()) check_formula(contract);
   return contract;
 }

@@ -11,6 +11,14 @@ using Names = std::vector<std::string>;
 
 bool is_tensor(const OperandSpec& operand) { return operand.kind != OperandKind::scalar; }
 
+// Whatever dtype a case draws for the operand, it is an integer.
+bool is_always_integer(const Contract& contract, const OperandSpec& operand) {
+  for (const TypeParameter& type : contract.types)
+    if (type.name == operand.dtype)
+      return std::all_of(type.kinds.begin(), type.kinds.end(), is_integer);
+  return is_integer(*parse_dtype(operand.dtype));
+}
+
 // What one expression may use.
 struct Scope {
   const Contract& contract;
@@ -19,6 +27,7 @@ struct Scope {
   bool shapes = false;    ///< stride(x, d), size(dim), numel(x)
   bool block = false;     ///< block.x, block.y, block.z
   bool elements = false;  ///< x[i] of operands
+  bool reals = false;     ///< 1e-6, sqrt, exp2
 };
 
 [[noreturn]] void fail(const Expr& node, const std::string& message) {
@@ -46,7 +55,7 @@ void check_stride_call(const Expr& call, const Scope& scope) {
   const auto rank = static_cast<int64_t>(operand.shape.size());
   if (which.kind == Expr::Kind::integer && which.integer >= 0 && which.integer < rank) return;
   fail(which, "'" + operand.name + "' has no dimension '" + to_text(which) + "'; it has " +
-                  std::to_string(rank) + " dimension" + (rank == 1 ? "" : "s"));
+                  counted(operand.shape.size(), "dimension"));
 }
 
 void check_size_call(const Expr& call, const Scope& scope) {
@@ -63,6 +72,8 @@ void check_expression(const Expr& node, const Scope& scope);
 
 void check_call(const Expr& call, const Scope& scope) {
   if (check_builtin_call(call)) {
+    if (!scope.reals && (call.text == "sqrt" || call.text == "exp2"))
+      fail(call, "'" + call.text + "' gives a real number, but " + scope.what + " is an integer");
     for (const ExprPtr& operand : call.operands) check_expression(*operand, scope);
     return;
   }
@@ -83,8 +94,8 @@ void check_element(const Expr& node, const Scope& scope) {
   if (!scope.elements) fail(node, "elements of operands cannot be used in " + scope.what);
   const OperandSpec& operand = tensor_named(*node.operands[0], scope);
   if (node.operands.size() != operand.shape.size() + 1)
-    fail(node, "'" + operand.name + "' has " + std::to_string(operand.shape.size()) +
-                   " dimensions, not " + std::to_string(node.operands.size() - 1));
+    fail(node, "'" + operand.name + "' has " + counted(operand.shape.size(), "dimension") +
+                   ", not " + std::to_string(node.operands.size() - 1));
   for (size_t i = 1; i < node.operands.size(); ++i) {
     if (!node.labels[i].empty())
       fail(*node.operands[i], "subscripts are positional in " + scope.what);
@@ -105,6 +116,8 @@ void check_name(const Expr& node, const Scope& scope) {
   const OperandSpec* operand = scope.contract.find_operand(node.text);
   if (operand != nullptr && is_tensor(*operand))
     fail(node, "operand '" + node.text + "' has no single value in " + scope.what);
+  if (operand != nullptr && !is_always_integer(scope.contract, *operand))
+    fail(node, "scalar '" + node.text + "' is no integer and cannot be used in " + scope.what);
   if (operand != nullptr)
     fail(node, "the value of scalar '" + node.text + "' is not known yet in " + scope.what);
   fail(node,
@@ -121,6 +134,10 @@ void check_expression(const Expr& node, const Scope& scope) {
       return check_element(node, scope);
     case Expr::Kind::member:
       return check_member(node, scope);
+    case Expr::Kind::real:
+      if (!scope.reals)
+        fail(node, "a real number cannot stand in " + scope.what + ", which is an integer");
+      return;
     default:
       for (const ExprPtr& operand : node.operands) check_expression(*operand, scope);
   }
@@ -135,13 +152,14 @@ void check(const ExprPtr& expr, Scope scope, const std::string& what) {
 
 class NameRegister {
  public:
-  void add(const std::string& name, const char* what, const SourceLocation& where) {
+  void add(const std::string& name, const char* what, const SourceLocation& where,
+           const std::string& hint = "") {
     check_word(name, what, where);
     const auto [place, fresh] = owners_.emplace(name, std::pair(what, where));
     if (fresh) return;
-    throw InputError(where, std::string(what) + " '" + name + "': the name is taken by a " +
+    throw InputError(where, std::string(what) + " '" + name + "': the name is taken by the " +
                                 place->second.first + " in line " +
-                                std::to_string(place->second.second.line));
+                                std::to_string(place->second.second.line) + hint);
   }
 
   // A scalar may carry the name of the size (or knob, ...) that it passes on.
@@ -155,7 +173,9 @@ class NameRegister {
         throw InputError(operand.where, "operand '" + operand.name + "' stands twice");
       return;
     }
-    add(operand.name, "operand", operand.where);
+    const bool scalar = operand.kind == OperandKind::scalar;
+    add(operand.name, "operand", operand.where,
+        scalar ? "; a scalar may share it only as value = \"" + operand.name + "\"" : "");
   }
 
  private:
@@ -242,11 +262,15 @@ void check_operand(const Contract& contract, const OperandSpec& operand, const S
   check(operand.align, shapes, "'align'" + of);
   check(operand.overread, shapes, "'overread'" + of);
   for (const StrideRule& rule : operand.strides) check(rule.value, shapes, "'strides'" + of);
-  check(operand.value, shapes, "'value'" + of);
-  for (const ExprPtr& value : operand.values) check(value, shapes, "'value'" + of);
+  Scope value_scope = shapes;
+  value_scope.reals = !is_always_integer(contract, operand);
+  check(operand.value, value_scope, "'value'" + of);
+  for (const ExprPtr& value : operand.values) check(value, value_scope, "'value'" + of);
+  Scope domain = everything;
+  domain.reals = value_scope.reals;
   for (const DomainRange& range : operand.domain) {
-    check(range.low, everything, "'domain'" + of);
-    check(range.high, everything, "'domain'" + of);
+    check(range.low, domain, "'domain'" + of);
+    check(range.high, domain, "'domain'" + of);
   }
   Scope live = everything;
   live.elements = true;
@@ -275,7 +299,8 @@ void check_names(const Contract& contract) {
   check_derived(contract);
   Names names = names_of_values(contract);
   for (const OperandSpec& operand : contract.args)
-    if (operand.kind == OperandKind::scalar) names.push_back(operand.name);
+    if (operand.kind == OperandKind::scalar && is_always_integer(contract, operand))
+      names.push_back(operand.name);
   const Scope everything{contract, "", names, true};
   for (const OperandSpec& operand : contract.args) check_operand(contract, operand, everything);
   for (const NamedExpr& relation : contract.require) check(relation.expr, everything, "'require'");

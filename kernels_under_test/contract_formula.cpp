@@ -182,8 +182,8 @@ class FormulaChecker {
     if (positional != 0 && operand == nullptr)
       fail(node, "name the dimensions: '" + to_text(base) + "[dimension = index]'");
     if (positional != 0 && positional != operand->shape.size())
-      fail(node, "'" + operand->name + "' has " + std::to_string(operand->shape.size()) +
-                     " dimensions, not " + std::to_string(positional));
+      fail(node, "'" + operand->name + "' has " + counted(operand->shape.size(), "dimension") +
+                     ", not " + std::to_string(positional));
   }
 
   void visit_call(const Expr& call) {

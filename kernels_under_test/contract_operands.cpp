@@ -6,6 +6,8 @@
 namespace assay {
 namespace {
 
+constexpr size_t kMostDimensions = 8;
+
 bool holds(OperandKind kind, std::initializer_list<OperandKind> kinds) {
   return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
 }
@@ -110,6 +112,9 @@ Dimension read_dimension(const TomlValue& value) {
 void read_shape(const TomlValue& value, OperandSpec& operand) {
   for (const TomlValue& item : expect_array(value, "'shape' of '" + operand.name + "'").items) {
     operand.shape.push_back(read_dimension(item));
+    if (operand.shape.size() > kMostDimensions)
+      throw InputError(item.where, "'" + operand.name + "' has more than " +
+                                       std::to_string(kMostDimensions) + " dimensions");
     const std::string& label = operand.shape.back().name;
     const auto same = [&](const Dimension& d) { return d.name == label; };
     if (!label.empty() && std::count_if(operand.shape.begin(), operand.shape.end(), same) > 1)
@@ -129,8 +134,13 @@ void read_strides(const TomlValue& value, OperandSpec& operand) {
   }
   if (array.items.size() != operand.shape.size())
     throw InputError(array.where, "'" + operand.name + "' has " +
-                                      std::to_string(operand.shape.size()) + " dimensions but " +
-                                      std::to_string(array.items.size()) + " strides");
+                                      counted(operand.shape.size(), "dimension") + " but " +
+                                      counted(array.items.size(), "stride"));
+}
+
+bool is_literal(const Expr& expr) {
+  if (expr.kind == Expr::Kind::unary) return expr.text == "-" && is_literal(*expr.operands[0]);
+  return expr.kind == Expr::Kind::integer || expr.kind == Expr::Kind::real;
 }
 
 // "lo..hi | lo..hi"
@@ -146,6 +156,10 @@ void read_domain(const TomlValue& value, OperandSpec& operand) {
     out.low = parse_expression(bounds[0].text, where);
     out.high = parse_expression(bounds[1].text,
                                 advanced(value.text_where, text, range.offset + bounds[1].offset));
+    if (is_literal(*out.low) && is_literal(*out.high) &&
+        evaluate_real(*out.low, {}) > evaluate_real(*out.high, {}))
+      throw InputError(where, "empty range in 'domain': " + to_text(*out.low) + " is above " +
+                                  to_text(*out.high));
     operand.domain.push_back(std::move(out));
   }
 }
@@ -162,9 +176,9 @@ void read_valid(const TomlValue& value, OperandSpec& operand) {
   const std::string_view list = std::string_view(text).substr(inside, close - inside);
   const std::vector<Piece> slices = split_outside_brackets(list, ",");
   if (slices.size() != operand.shape.size())
-    throw InputError(value.text_where,
-                     "'" + operand.name + "' has " + std::to_string(operand.shape.size()) +
-                         " dimensions but " + std::to_string(slices.size()) + " slices in 'valid'");
+    throw InputError(value.text_where, "'" + operand.name + "' has " +
+                                           counted(operand.shape.size(), "dimension") + " but " +
+                                           counted(slices.size(), "slice") + " in 'valid'");
   for (size_t d = 0; d < slices.size(); ++d) {
     const size_t begin = inside + slices[d].offset;
     const SourceLocation where = advanced(value.text_where, text, begin);

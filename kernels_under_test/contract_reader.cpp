@@ -14,11 +14,21 @@ namespace {
 
 std::string suggestion(const std::string& name, const std::vector<std::string>& candidates) {
   const std::string near = nearest_name(name, candidates);
-  if (!near.empty()) return " (did you mean '" + near + "'?)";
-  if (candidates.empty() || candidates.size() > 12) return "";
+  // 'k' is not meant as 'x': a near name shares something with what was written.
+  const bool shares = !near.empty() && edit_distance(name, near) < static_cast<int>(name.size());
+  if (shares) return " (did you mean '" + near + "'?)";
+  std::vector<std::string> distinct;
+  for (const std::string& candidate : candidates)
+    if (std::find(distinct.begin(), distinct.end(), candidate) == distinct.end())
+      distinct.push_back(candidate);
+  if (distinct.empty() || distinct.size() > 20) return "";
   std::string list;
-  for (const std::string& candidate : candidates) list += (list.empty() ? "" : ", ") + candidate;
-  return "; expected " + std::string(candidates.size() == 1 ? "" : "one of ") + list;
+  for (const std::string& candidate : distinct) list += (list.empty() ? "" : ", ") + candidate;
+  return "; expected " + std::string(distinct.size() == 1 ? "" : "one of ") + list;
+}
+
+std::string counted(size_t count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
 bool is_identifier(std::string_view text) {

@@ -16,6 +16,9 @@ namespace assay {
 /// " (did you mean 'x'?)", or a list of the candidates when none is near and they are few.
 std::string suggestion(const std::string& name, const std::vector<std::string>& candidates);
 
+/// "1 dimension", "2 dimensions".
+std::string counted(size_t count, const std::string& noun);
+
 bool is_identifier(std::string_view text);
 
 /// `what` completes "<what> must be a string, not an array".
