@@ -1,16 +1,16 @@
 // What each computing instruction does to a row of 32 lanes. Pure functions of their operands; the
 // machine (devices/ptx/machine.*) applies them under a mask.
 //
-// A row is 32 elements of the operand's width in a row: 64 B for 16-bit, 128 B for 32-bit, 256 B for
-// 64-bit registers. Predicates are 32-bit masks, lane 0 in bit 0. All lanes are computed, whatever
-// is active; nothing may trap (integer division by zero follows the hardware: PTX leaves it
-// undefined, H200 gives all ones).
+// A row is 32 elements of the operand's width in a row: 64 B for 16-bit, 128 B for 32-bit, 256 B
+// for 64-bit registers. Predicates are 32-bit masks, lane 0 in bit 0. All lanes are computed,
+// whatever is active; nothing may trap (integer division by zero follows the hardware: PTX leaves
+// it undefined, H200 gives all ones).
 //
 // How an instruction's operands reach its rows: sources that are predicates go to pa, then pb, in
-// the text's order, already negated where the text says `!%p`; all other sources go to a, b, c, e in
-// the text's order (an immediate as a row of equal elements). `row_shape` gives the element width of
-// each. A predicate destination is p_out, the second destination of `p|q` p_out2; lop3's `d|p` puts
-// the predicate into p_out.
+// the text's order, already negated where the text says `!%p`; all other sources go to a, b, c, e
+// in the text's order (an immediate as a row of equal elements). `row_shape` gives the element
+// width of each. A predicate destination is p_out, the second destination of `p|q` p_out2; lop3's
+// `d|p` puts the predicate into p_out.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ struct Rows {
   const void* b = nullptr;
   const void* c = nullptr;
   const void* e = nullptr;  ///< fourth source: bfi's length, lop3's table (same in all lanes)
-  uint32_t pa = 0;         ///< predicate sources (selp, setp's combining predicate, and.pred a)
+  uint32_t pa = 0;          ///< predicate sources (selp, setp's combining predicate, and.pred a)
   uint32_t pb = 0;
   uint32_t p_out = 0;      ///< predicate result (setp, and.pred), all lanes
   uint32_t p_out2 = 0;     ///< setp's second result
@@ -39,14 +39,15 @@ struct Rows {
 };
 using RowFunction = void (*)(Rows&);
 
-/// How the approximate instructions err: by our fixed polynomials, or on purpose within their bound.
+/// How the approximate instructions err: by our fixed polynomials, or on purpose within their
+/// bound.
 enum class ApproxMode : uint8_t { fixed, adversarial };
 
-/// Element widths in bytes of an instruction's rows; 0: absent, or a predicate. 8-bit types travel in
-/// 2-byte elements (PTX has no 8-bit registers in use): a source's upper byte is ignored, a result
-/// is sign- or zero-extended into it. Only cvt, ld and st may name registers wider than their types
-/// (PTX ISA 9.5.1 "Operand Size Exceeding Instruction-Type Size"); then the machine narrows the
-/// source (low bytes) or widens the result, by sign when `d_signed`.
+/// Element widths in bytes of an instruction's rows; 0: absent, or a predicate. 8-bit types travel
+/// in 2-byte elements (PTX has no 8-bit registers in use): a source's upper byte is ignored, a
+/// result is sign- or zero-extended into it. Only cvt, ld and st may name registers wider than
+/// their types (PTX ISA 9.5.1 "Operand Size Exceeding Instruction-Type Size"); then the machine
+/// narrows the source (low bytes) or widens the result, by sign when `d_signed`.
 struct RowShape {
   uint8_t d = 0;
   std::array<uint8_t, 4> src{};  ///< a, b, c, e

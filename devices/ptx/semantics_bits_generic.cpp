@@ -1,0 +1,3 @@
+// Integer arithmetic, logic and bit fields: the build for any x86-64.
+#define ASSAY_ROWS rows_generic
+#include "devices/ptx/semantics_bits.inc.hpp"

@@ -1,0 +1,3 @@
+// Comparisons: the build for any x86-64.
+#define ASSAY_ROWS rows_generic
+#include "devices/ptx/semantics_compare.inc.hpp"

@@ -1,0 +1,4 @@
+// Integer products: the build for CPUs with AVX2, FMA and F16C.
+#define ASSAY_ROWS_AVX2
+#define ASSAY_ROWS rows_avx2
+#include "devices/ptx/semantics_multiply.inc.hpp"
