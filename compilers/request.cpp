@@ -98,7 +98,8 @@ std::vector<std::string> macros_of(const Contract& contract, const Variant& vari
   for (const LaunchSpec& launch : contract.launches) entries += launch.entry;
   std::vector<std::string> macros;
   for (const auto& [key, text] : substitutions(contract, variant, true)) {
-    if (entries.find("{" + key + "}") == std::string::npos) macros.push_back(key + "=" + text);
+    const bool named = entries.find("{" + key + "}") != std::string::npos;
+    if (!named && key.size() > 1) macros.push_back(key + "=" + text);
   }
   for (const auto& [key, text] : contract.source.defines) {
     macros.push_back(text.empty() ? key : key + "=" + text);

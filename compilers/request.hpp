@@ -23,8 +23,9 @@ struct CompileRequest {
 
 /// Puts a variant into a contract's entry. `{T}` becomes the dtype's C++ spelling, `{BLOCK}` the
 /// knob's value, `{flag}` true or false. Names that no entry of the contract mentions become macros
-/// (a macro named like a template parameter would break the template). Throws InputError for an
-/// unknown name in braces or a type without C++ spelling.
+/// (a macro named like a template parameter would break the template), except one-letter names:
+/// the compiler's own headers say `template <typename T>`. Throws InputError for an unknown name in
+/// braces or a type without C++ spelling.
 CompileRequest make_request(const Contract& contract, const Variant& variant, int launch);
 
 /// C++ spelling of an element type, "__nv_bfloat16"; "" for packed 4-bit types.
