@@ -1,8 +1,10 @@
 // The pipeline on one screen: instantiate, compile, run, judge, report.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "devices/device.hpp"
@@ -20,30 +22,54 @@ struct Finding {
   int line = 0;
   std::string message;
   Case the_case;
-  std::string identity() const;  ///< kernel|kind|rule|file:line
+  std::string identity() const;  ///< kernel|kind|rule|file:line, `file` by its base name
 };
+
+using Programs = std::shared_ptr<const std::vector<Program>>;
 
 struct CheckResult {
   Outcome outcome = Outcome::pass;
   std::vector<Finding> findings;
   std::string skipped;  ///< reason, for Outcome::skipped
   Verdict verdict;
+  std::unique_ptr<Instance> instance;  ///< what ran; `run.outputs` may refer to it
   Run run;
-  std::vector<Program> programs;
+  Programs programs;  ///< one a launch of the instance
 };
 
-/// A contract with what it takes to check its cases; keep one a thread and kernel.
+/// Warp instructions that one case may take before it counts as a hang; the same everywhere, so
+/// that a case fails alike in smoke, fuzz and repro. A case of the generators takes below 2^24.
+inline constexpr int64_t kCaseInstructionBudget = int64_t{1} << 28;
+RunOptions case_options();
+
+/// A contract with what it takes to check its cases; keep one a thread and kernel. `contract` and
+/// `device` must outlive it.
 class Checker {
  public:
   Checker(const Contract& contract, Device& device);
-  CheckResult check(const Case& c, const RunOptions& options = {});
+
+  /// Runs and judges one case. Findings are data. Throws InputError for a case that does not fit
+  /// the contract, for a source that does not compile and for PTX that does not parse, and
+  /// MissingDependency when there is no compiler.
+  CheckResult check(const Case& c, const RunOptions& options = case_options());
+
   const Contract& contract() const { return contract_; }
   const Judge& judge() const { return judge_; }
 
  private:
+  Programs programs_for(const Instance& instance);
+
   const Contract& contract_;
   Device& device_;
   Judge judge_;
+  int entry_line_ = 0;  ///< where a wrong result is reported: the entry's line in the source
+  std::map<std::pair<Variant, std::vector<int>>, Programs> programs_;
 };
+
+/// Line of the source on which the entry's name is defined; 0 when it is not found.
+int find_entry_line(const std::string& source_path, const std::string& entry);
+
+/// What a case file records about a failure: kind, rule, place, compiler and program digest.
+Recorded recorded_of(const Finding& finding, const CheckResult& result);
 
 }  // namespace assay

@@ -1,0 +1,124 @@
+// What CI systems read: GitHub workflow annotations and JUnit XML.
+#include <cstdio>
+
+#include "fuzz/report.hpp"
+
+namespace assay {
+
+namespace {
+
+/// GitHub's workflow commands escape %, newline and, in properties, : and comma.
+/// https://docs.github.com/actions/reference/workflow-commands-for-github-actions
+std::string github_escaped(const std::string& text, bool property) {
+  std::string out;
+  for (char c : text) {
+    if (c == '%') {
+      out += "%25";
+    } else if (c == '\n') {
+      out += "%0A";
+    } else if (c == '\r') {
+      out += "%0D";
+    } else if (property && c == ':') {
+      out += "%3A";
+    } else if (property && c == ',') {
+      out += "%2C";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+/// XML 1.0 text: markup escaped, control characters that XML does not admit shown as '?'.
+std::string xml_escaped(const std::string& text) {
+  std::string out;
+  for (char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default: {
+        const bool control = static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t';
+        out += control ? '?' : c;
+      }
+    }
+  }
+  return out;
+}
+
+std::string seconds_text(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3f", seconds);
+  return text;
+}
+
+std::string failure_xml(const FiledFinding& filed) {
+  const Finding& f = filed.finding;
+  const std::string name = f.kind + " " + f.rule + " " + f.file + ":" + std::to_string(f.line);
+  std::string xml = "    <testcase classname=\"" + xml_escaped(f.kernel) + "\" name=\"" +
+                    xml_escaped(name) + "\" file=\"" + xml_escaped(f.file) + "\" line=\"" +
+                    std::to_string(f.line) + "\">\n";
+  const std::string element = filed.known ? "skipped" : "failure";
+  xml += "      <" + element + " message=\"" + xml_escaped(f.message) + "\">" +
+         xml_escaped(repro_command(filed)) + "</" + element + ">\n";
+  return xml + "    </testcase>\n";
+}
+
+std::string suite_xml(const Report& report, const KernelReport& kernel) {
+  int64_t tests = 1;
+  int64_t failures = 0;
+  std::string cases;
+  for (const FiledFinding& filed : report.findings) {
+    if (filed.finding.kernel != kernel.kernel) continue;
+    ++tests;
+    failures += filed.known ? 0 : 1;
+    cases += failure_xml(filed);
+  }
+  std::string all = "    <testcase classname=\"" + xml_escaped(kernel.kernel) + "\" name=\"" +
+                    std::to_string(kernel.cases) + " cases\"";
+  if (kernel.cases == 0) {
+    ++failures;
+    all += ">\n      <failure message=\"no case ran\"/>\n    </testcase>\n";
+  } else if (kernel.skipped_cases() == kernel.cases) {
+    all += ">\n      <skipped message=\"" + xml_escaped(kernel.skipped.begin()->first) +
+           "\"/>\n    </testcase>\n";
+  } else {
+    all += "/>\n";
+  }
+  return "  <testsuite name=\"" + xml_escaped(kernel.kernel) + "\" tests=\"" +
+         std::to_string(tests) + "\" failures=\"" + std::to_string(failures) + "\" time=\"" +
+         seconds_text(kernel.seconds) + "\">\n" + all + cases + "  </testsuite>\n";
+}
+
+}  // namespace
+
+std::string github_report(const Report& report) {
+  std::string out;
+  for (const FiledFinding& filed : report.findings) {
+    const Finding& f = filed.finding;
+    out += filed.known ? "::warning file=" : "::error file=";
+    out += github_escaped(f.file, true) + ",line=" + std::to_string(f.line > 0 ? f.line : 1) +
+           ",title=" + github_escaped(f.kernel + ": " + f.kind + " " + f.rule, true) +
+           "::" + github_escaped(f.message + "\n" + repro_command(filed), false) + "\n";
+  }
+  return out;
+}
+
+std::string junit_report(const Report& report) {
+  std::string out =
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"assay\" time=\"" +
+      seconds_text(report.seconds) + "\">\n";
+  for (const KernelReport& kernel : report.kernels) out += suite_xml(report, kernel);
+  return out + "</testsuites>\n";
+}
+
+}  // namespace assay

@@ -1,0 +1,239 @@
+#include "fuzz/explain_case.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace assay {
+
+namespace {
+
+/// Wrong elements that are explained in search of the worst; each costs an evaluation of its row.
+constexpr size_t kExplained = 64;
+
+std::string number(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.6g", value);
+  return text;
+}
+
+template <typename List>
+std::string bracketed(const List& values) {
+  std::string text = "[";
+  for (int64_t value : values) text += (text.size() > 1 ? ", " : "") + std::to_string(value);
+  return text + "]";
+}
+
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+const char* kind_name(OperandKind kind) {
+  switch (kind) {
+    case OperandKind::input:
+      return "input";
+    case OperandKind::output:
+      return "output";
+    case OperandKind::inout:
+      return "inout";
+    case OperandKind::index:
+      return "index";
+    case OperandKind::workspace:
+      return "workspace";
+    case OperandKind::scalar:
+      return "scalar";
+  }
+  return "";
+}
+
+std::string operand_text(const Tensor& tensor, const Case& c) {
+  std::string text = "  " + tensor.spec->name + ": " + kind_name(tensor.spec->kind) + " " +
+                     std::string(name(tensor.dtype));
+  if (!tensor.present) return text + ", absent\n";
+  if (tensor.is_scalar()) return text + " = " + number(tensor.scalar_value) + "\n";
+  text += " " + bracketed(tensor.shape);
+  text += tensor.is_contiguous() ? " contiguous" : " strides " + bracketed(tensor.strides);
+  if (tensor.offset != 0) text += ", offset " + std::to_string(tensor.offset);
+  if (tensor.misalign != 0) text += ", base +" + std::to_string(tensor.misalign) + " bytes";
+  if (const auto recipe = c.values.find(tensor.spec->name); recipe != c.values.end()) {
+    text += ", values " + recipe->second.name;
+    for (const auto& [key, value] : recipe->second.parameters)
+      text += " " + key + "=" + number(value);
+  }
+  return text + "\n";
+}
+
+std::string settings(const std::map<std::string, int64_t>& values) {
+  std::string text;
+  for (const auto& [key, value] : values) text += " " + key + "=" + std::to_string(value);
+  return text;
+}
+
+std::string case_text(const Case& c, const CheckResult& result) {
+  const Instance& instance = *result.instance;
+  std::string text = "kernel    " + c.kernel + " " + c.variant().text() + "\n";
+  for (const Program& program : *result.programs) {
+    text += "program   " + program.display + ", " + program.compiler;
+    if (!program.note.empty()) text += ", " + program.note;
+    text += "\n";
+  }
+  text += "digest    " + result.run.program_digest + "\n";
+  text += "sizes    " + settings(c.sizes) + "\n";
+  for (const ResolvedLaunch& launch : instance.launches) {
+    text += "launch    grid " + bracketed(launch.grid) + " block " + bracketed(launch.block);
+    if (launch.shared_bytes > 0)
+      text += " shared " + std::to_string(launch.shared_bytes) + " bytes";
+    text += "\n";
+  }
+  if (!c.blocks.empty()) text += "blocks    " + bracketed(c.blocks) + " ran, no others\n";
+  text += "seeds     values " + std::to_string(c.value_seed) + ", blocks " +
+          std::to_string(c.block_seed) + ", warps " + std::to_string(c.warp_seed) + "\noperands\n";
+  for (const Tensor& tensor : instance.tensors) text += operand_text(tensor, c);
+  for (const PointOverride& point : c.overrides) {
+    char bits[24];
+    std::snprintf(bits, sizeof bits, "0x%llx", static_cast<unsigned long long>(point.bits));
+    text += "  set " + point.operand + bracketed(point.at) + " to bits " + bits + "\n";
+  }
+  return text;
+}
+
+std::string element_text(const char* title, const ElementReport& e) {
+  std::string text = std::string(title) + " " + e.output + bracketed(e.at) + "\n";
+  char bits[24];
+  std::snprintf(bits, sizeof bits, "0x%llx", static_cast<unsigned long long>(e.got_bits));
+  text +=
+      "  got       " + (e.written ? e.got + " (" + bits + ")" : "nothing: never written") + "\n";
+  text += "  accepted  " + e.accepted + "\n";
+  text += "  exact     " + e.exact + "\n";
+  if (e.written) text += "  error     " + number(e.error_ulps) + " ulps\n";
+  text += "  allowance " + number(e.allowance) + "\n";
+  for (const AllowanceTerm& term : e.terms) {
+    text += "    " + number(term.value) + "  " + term.name;
+    if (!term.source.empty()) text += "  (" + term.source + ")";
+    text += "\n";
+  }
+  if (!e.inputs.empty()) text += "  from\n";
+  for (const FeedingInput& input : e.inputs) text += "    " + input.text + "\n";
+  return text;
+}
+
+/// A bigger error is worse; NaN against a number is the worst.
+double badness(const ElementReport& e) {
+  return !e.written || std::isnan(e.error_ulps) ? HUGE_VAL : e.error_ulps;
+}
+
+std::string elements_text(const Checker& checker, const CheckResult& result) {
+  const Verdict& verdict = result.verdict;
+  if (verdict.wrong_elements.empty() || !result.run.outputs) return "";
+  std::vector<ElementReport> reports;
+  for (int64_t at : verdict.wrong_elements) {
+    if (reports.size() == kExplained) break;
+    reports.push_back(
+        checker.judge().explain(*result.instance, *result.run.outputs, verdict.first_output, at));
+  }
+  const auto worst =
+      std::max_element(reports.begin(), reports.end(),
+                       [](const auto& a, const auto& b) { return badness(a) < badness(b); });
+  std::string text = "\n" + element_text("first wrong element", reports.front());
+  if (worst != reports.begin()) {
+    const bool all = reports.size() == verdict.wrong_elements.size();
+    const std::string title =
+        all ? "worst" : "worst of the first " + std::to_string(reports.size());
+    text += element_text((title + " wrong element").c_str(), *worst);
+  }
+  const Tensor* output = result.instance->find(verdict.first_output);
+  if (output) {
+    text += "\nwhere in " + verdict.first_output + " " + bracketed(output->shape) + ": " +
+            picture(*output, verdict.wrong_elements);
+  }
+  return text;
+}
+
+std::string verdict_text(const Checker& checker, const CheckResult& result) {
+  const Verdict& v = result.verdict;
+  std::string text = "judged    " + std::to_string(v.judged) +
+                     " elements: " + std::to_string(v.wrong) + " wrong, " +
+                     std::to_string(v.unwritten) + " unwritten, " + std::to_string(v.undecided) +
+                     " undecided";
+  if (v.weak > 0) text += ", " + std::to_string(v.weak) + " weakly judged";
+  if (v.widened > 0) text += ", " + std::to_string(v.widened) + " widened";
+  if (v.no_bound > 0) text += ", " + std::to_string(v.no_bound) + " without a documented bound";
+  return text + "\n" + elements_text(checker, result);
+}
+
+std::string diagnostic_text(const Diagnostic& d) {
+  std::string text = std::string(d.note ? "note" : "checker") + "   " + std::string(name(d.kind)) +
+                     ": " + d.message + "\n";
+  text += "  block " + bracketed(d.block) + " thread " + bracketed(d.thread);
+  if (d.line > 0) text += " at " + base_name(d.file) + ":" + std::to_string(d.line);
+  if (d.ptx_line > 0) text += " (PTX line " + std::to_string(d.ptx_line) + ")";
+  if (d.count > 1) text += ", " + std::to_string(d.count) + " times";
+  text += "\n";
+  for (const std::string& detail : d.details) text += "  " + detail + "\n";
+  return text;
+}
+
+std::string finding_text(const Finding& f) {
+  std::string text = f.kernel + ": " + f.kind;
+  if (f.rule != f.kind && !f.rule.empty()) text += " (" + f.rule + ")";
+  text += " at " + base_name(f.file);
+  if (f.line > 0) text += ":" + std::to_string(f.line);
+  return text + ": " + f.message + "\n";
+}
+
+std::string places_text(const CheckResult& result) {
+  std::string text;
+  for (const Finding& f : result.findings) {
+    if (const std::string rule = rule_text(f.rule); !rule.empty()) text += "\nrule " + rule;
+    if (const std::string lines = source_excerpt(f.file, f.line); !lines.empty()) {
+      text += "\n" + base_name(f.file) + "\n" + lines;
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string compare_with_recorded(const Recorded& recorded, const CheckResult& result) {
+  std::vector<std::string> lines;
+  const bool shown =
+      std::any_of(result.findings.begin(), result.findings.end(), [&](const Finding& f) {
+        return f.kind == recorded.kind && f.rule == recorded.rule && f.line == recorded.line &&
+               base_name(f.file) == recorded.file;
+      });
+  if (!shown) {
+    lines.push_back("the recorded failure does not show: " + recorded.kind + " " + recorded.rule +
+                    " at " + recorded.file + ":" + std::to_string(recorded.line));
+  }
+  if (!recorded.program.empty() && recorded.program != result.run.program_digest) {
+    lines.push_back("the program differs: recorded digest " + recorded.program + ", now " +
+                    result.run.program_digest);
+  }
+  const std::string compiler = result.programs->empty() ? "" : result.programs->front().compiler;
+  if (!recorded.compiler.empty() && recorded.compiler != compiler) {
+    lines.push_back("the compiler differs: recorded " + recorded.compiler + ", now " + compiler);
+  }
+  std::string text;
+  for (const std::string& line : lines) text += (text.empty() ? "" : "; ") + line;
+  return text.empty() ? "same" : text;
+}
+
+std::string explain_case(const Checker& checker, const Case& c, const CheckResult& result,
+                         const std::string& command) {
+  std::string text;
+  for (const Finding& f : result.findings) text += finding_text(f);
+  if (result.outcome == Outcome::skipped) text += "skipped: " + result.skipped + "\n";
+  if (result.outcome == Outcome::pass) text += c.kernel + ": pass\n";
+  text += "\n" + case_text(c, result);
+  if (result.run.status == RunStatus::completed && result.outcome != Outcome::skipped) {
+    text += verdict_text(checker, result);
+  }
+  if (!result.run.diagnostics.empty()) text += "\n";
+  for (const Diagnostic& d : result.run.diagnostics) text += diagnostic_text(d);
+  text += places_text(result);
+  text += "\n";
+  if (!c.recorded.kind.empty()) {
+    text += "recorded  " + compare_with_recorded(c.recorded, result) + "\n";
+  }
+  return text + "repeat    " + command + "\n";
+}
+
+}  // namespace assay

@@ -1,0 +1,135 @@
+#include "fuzz/find_kernels.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+namespace assay {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kFoldersAbove = 3;  // corpus/KERNEL/open/x.case lies three folders below its root
+
+bool is_contract_path(const std::string& text) {
+  return text.find('/') != std::string::npos || text.ends_with(".toml");
+}
+
+std::string absolute(const std::string& path) { return fs::absolute(path).lexically_normal(); }
+
+ContractPtr load(const std::string& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) {
+    throw InputError({path}, "is a folder, expected a contract file (NAME.toml)");
+  }
+  if (!fs::exists(path, ignored)) throw InputError({path}, "no such contract file");
+  return std::make_shared<const Contract>(load_contract(absolute(path)));
+}
+
+std::vector<std::string> known_names() {
+  std::vector<std::string> names;
+  for (const std::string& folder : kernel_folders()) {
+    for (const std::string& file : contract_files(folder)) names.push_back(fs::path(file).stem());
+  }
+  return names;
+}
+
+ContractPtr load_by_name(const std::string& kernel) {
+  std::error_code ignored;
+  for (const std::string& folder : kernel_folders()) {
+    const std::string path = folder + "/" + kernel + ".toml";
+    if (fs::is_regular_file(path, ignored)) return load(path);
+  }
+  return nullptr;
+}
+
+/// A contract of that name in one folder: by its file's name first, then by its content.
+ContractPtr find_in_folder(const fs::path& folder, const std::string& kernel) {
+  std::error_code ignored;
+  const fs::path by_name = folder / (kernel + ".toml");
+  if (fs::is_regular_file(by_name, ignored)) return load(by_name);
+  for (const std::string& file : contract_files(folder)) {
+    try {
+      if (ContractPtr contract = load(file); contract->name == kernel) return contract;
+    } catch (const InputError&) {
+      // Another kernel's broken contract is no concern of this case.
+    }
+  }
+  return nullptr;
+}
+
+ContractPtr find_planted(const std::string& kernel) {
+  std::error_code ignored;
+  const fs::path planted = fs::path(source_root()) / "kernels_under_test" / "planted";
+  for (const auto& entry : fs::directory_iterator(planted, ignored)) {
+    if (!entry.is_directory()) continue;
+    if (ContractPtr contract = find_in_folder(entry.path(), kernel)) return contract;
+  }
+  return nullptr;
+}
+
+InputError unknown_kernel(const std::string& kernel) {
+  const std::string nearest = nearest_name(kernel, known_names());
+  const std::string hint = nearest.empty() ? "" : " (did you mean '" + nearest + "'?)";
+  return InputError({}, "unknown kernel '" + kernel + "'" + hint + "; `assay list` names them");
+}
+
+}  // namespace
+
+std::string source_root() { return ASSAY_SOURCE_DIR; }
+
+std::vector<std::string> kernel_folders() {
+  std::vector<std::string> folders;
+  if (const char* given = std::getenv("ASSAY_KERNELS"); given && *given) {
+    std::istringstream in(given);
+    for (std::string folder; std::getline(in, folder, ':');) {
+      if (!folder.empty()) folders.push_back(folder);
+    }
+    return folders;
+  }
+  folders.push_back(source_root() + "/kernels_under_test/kernels");
+  return folders;
+}
+
+std::vector<std::string> contract_files(const std::string& folder) {
+  std::vector<std::string> files;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    if (entry.path().extension() == ".toml") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::vector<ContractPtr> load_kernels(const std::vector<std::string>& names) {
+  std::vector<ContractPtr> contracts;
+  for (const std::string& name : names.empty() ? known_names() : names) {
+    ContractPtr contract = is_contract_path(name) ? load(name) : load_by_name(name);
+    if (!contract) throw unknown_kernel(name);
+    contracts.push_back(std::move(contract));
+  }
+  if (contracts.empty()) {
+    const std::vector<std::string> folders = kernel_folders();
+    throw InputError({folders.empty() ? "" : folders.front()}, "no contract files here");
+  }
+  return contracts;
+}
+
+ContractPtr contract_of_case(const Case& c, const std::string& case_file,
+                             const std::string& contract) {
+  if (!contract.empty()) {
+    return is_contract_path(contract) ? load(contract) : load_kernels({contract}).front();
+  }
+  fs::path folder = fs::path(absolute(case_file)).parent_path();
+  for (int up = 0; up <= kFoldersAbove; ++up, folder = folder.parent_path()) {
+    if (ContractPtr found = find_in_folder(folder, c.kernel)) return found;
+    if (folder == folder.root_path()) break;
+  }
+  if (ContractPtr found = load_by_name(c.kernel)) return found;
+  if (ContractPtr found = find_planted(c.kernel)) return found;
+  throw unknown_kernel(c.kernel);
+}
+
+}  // namespace assay

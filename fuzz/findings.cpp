@@ -1,0 +1,104 @@
+#include "fuzz/findings.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace assay {
+
+namespace fs = std::filesystem;
+
+bool FindingSet::add(Finding finding, int64_t order) {
+  const auto [at, fresh] = entries_.try_emplace(finding.identity());
+  Entry& entry = at->second;
+  ++entry.seen;
+  if (fresh || order < entry.order) {
+    entry.order = order;
+    entry.finding = std::move(finding);
+  }
+  return fresh;
+}
+
+void FindingSet::merge(FindingSet other) {
+  for (auto& [identity, theirs] : other.entries_) {
+    const auto [at, fresh] = entries_.try_emplace(identity, theirs);
+    if (fresh) continue;
+    Entry& ours = at->second;
+    ours.seen += theirs.seen;
+    if (theirs.order < ours.order) {
+      ours.order = theirs.order;
+      ours.finding = std::move(theirs.finding);
+    }
+  }
+}
+
+std::vector<FindingSet::Entry> FindingSet::sorted() const {
+  std::vector<Entry> all;
+  for (const auto& [identity, entry] : entries_) all.push_back(entry);
+  std::sort(all.begin(), all.end(), [](const Entry& a, const Entry& b) {
+    return std::pair(a.order, a.finding.identity()) < std::pair(b.order, b.finding.identity());
+  });
+  return all;
+}
+
+std::string slug(const Finding& finding) {
+  std::string text = finding.kind;
+  if (finding.rule != finding.kind && !finding.rule.empty()) text += "-" + finding.rule;
+  text += "-" + finding.file.substr(finding.file.rfind('/') + 1);
+  if (finding.line > 0) text += "-" + std::to_string(finding.line);
+  for (char& c : text) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) || std::strchr("._-", c);
+    if (!plain) c = '_';
+  }
+  return text;
+}
+
+void make_folder(const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw InputError({folder}, "cannot make this folder: " + error.message());
+}
+
+void write_file(const std::string& path, const std::string& content) {
+  const std::string temporary = path + ".tmp" + std::to_string(getpid());
+  const auto fail = [&](int error) {
+    unlink(temporary.c_str());
+    throw InputError({path}, std::string("cannot write: ") + std::strerror(error));
+  };
+  // A device such as /dev/full cannot be replaced by renaming: write to it directly.
+  std::error_code ignored;
+  const bool special = fs::exists(path, ignored) && !fs::is_regular_file(path, ignored);
+  const std::string& target = special ? path : temporary;
+  const int file = open(target.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file < 0) fail(errno);
+  for (size_t done = 0; done < content.size();) {
+    const ssize_t n = write(file, content.data() + done, content.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      const int error = n < 0 ? errno : ENOSPC;
+      close(file);
+      fail(error);
+    }
+    done += static_cast<size_t>(n);
+  }
+  if (close(file) != 0) fail(errno);
+  if (!special && rename(temporary.c_str(), path.c_str()) != 0) fail(errno);
+}
+
+std::string read_text(const std::string& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) throw InputError({path}, "is a folder, expected a file");
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw InputError({path}, "cannot read: " + std::string(std::strerror(errno)));
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+}  // namespace assay

@@ -1,0 +1,46 @@
+// Distinct findings: one a bug, in memory and as case files.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "fuzz/check_case.hpp"
+
+namespace assay {
+
+/// The first finding of each identity, by the order of its case; equal whatever the threads did.
+class FindingSet {
+ public:
+  struct Entry {
+    Finding finding;
+    int64_t order = 0;  ///< number of the case that showed it first
+    int64_t seen = 0;
+  };
+  /// Returns true when the identity is new.
+  bool add(Finding finding, int64_t order);
+  void merge(FindingSet other);
+  bool contains(const Finding& finding) const { return entries_.contains(finding.identity()); }
+  size_t size() const { return entries_.size(); }
+  /// In order of the first case.
+  std::vector<Entry> sorted() const;
+
+ private:
+  std::map<std::string, Entry> entries_;
+};
+
+/// "wrap-softmax.cu-31": file name for a finding, without folder and ending. Distinct identities of
+/// one kernel have distinct slugs.
+std::string slug(const Finding& finding);
+
+/// Creates a folder and those above it; throws InputError naming it when that fails.
+void make_folder(const std::string& folder);
+
+/// Writes a file whole or not at all (temporary file, then rename). Throws InputError "cannot
+/// write" with the system's reason: no permission, disk full.
+void write_file(const std::string& path, const std::string& content);
+
+/// Reads a whole file; throws InputError when it is not there, is a folder or cannot be read.
+std::string read_text(const std::string& path);
+
+}  // namespace assay

@@ -1,0 +1,313 @@
+// `assay fuzz`: the overnight job. The parent never runs a kernel: it starts worker processes for
+// slices of time, books what they gave, and ends with a short list of distinct findings.
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <ostream>
+#include <thread>
+
+#include "fuzz/findings.hpp"
+#include "fuzz/log.hpp"
+#include "fuzz/overnight.hpp"
+#include "fuzz/program.hpp"
+#include "fuzz/worker_process.hpp"
+#include "fuzz/worker_slot.hpp"
+#include "fuzz/workers.hpp"
+
+namespace assay {
+
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr double kSliceSeconds = 10;
+/// A worker that does not end its slice by itself within this is killed; a case that hangs is ended
+/// by the instruction budget long before.
+constexpr double kGraceSeconds = 120;
+constexpr int kMemoryLimitMiB = 4096;
+
+volatile std::sig_atomic_t stop_asked = 0;
+void on_signal(int) { stop_asked = 1; }
+
+/// SIGINT and SIGTERM ask for an end while this lives.
+class StopSignals {
+ public:
+  StopSignals() {
+    stop_asked = 0;
+    struct sigaction action = {};
+    action.sa_handler = on_signal;
+    sigaction(SIGINT, &action, &old_int_);
+    sigaction(SIGTERM, &action, &old_term_);
+  }
+  ~StopSignals() {
+    sigaction(SIGINT, &old_int_, nullptr);
+    sigaction(SIGTERM, &old_term_, nullptr);
+  }
+
+ private:
+  struct sigaction old_int_ = {};
+  struct sigaction old_term_ = {};
+};
+
+std::string last_line(const std::string& path) {
+  std::ifstream in(path);
+  std::string last;
+  for (std::string line; std::getline(in, line);) {
+    if (!line.empty()) last = line;
+  }
+  const std::string prefix = "assay: ";
+  return last.starts_with(prefix) ? last.substr(prefix.size()) : last;
+}
+
+class Overnight {
+ public:
+  Overnight(const Options& options, std::vector<ContractPtr> contracts)
+      : options_(options), contracts_(std::move(contracts)) {
+    folders_.root = options.out.empty() ? "out/fuzz" : options.out;
+    prepare_folders(folders_, contracts_);
+    saved_ = read_state(folders_);
+    for (const ContractPtr& contract : contracts_) state_[contract->name] = saved_[contract->name];
+    for (int i = 0; i < worker_count(options); ++i) {
+      slots_.push_back(std::make_unique<WorkerSlot>(folders_.slot(i)));
+    }
+    workers_.resize(slots_.size());
+  }
+
+  ~Overnight() { end_workers(); }
+
+  void run() {
+    while (!over()) {
+      for (size_t i = 0; i < workers_.size(); ++i) {
+        if (workers_[i].running()) poll(i);
+        if (!workers_[i].running() && !over()) start(i);
+      }
+      log_progress(progress());
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    end_workers();
+  }
+
+  Report report() const;
+
+ private:
+  double spent() const {
+    return std::chrono::duration<double>(SteadyClock::now() - start_).count();
+  }
+  double left() const { return options_.seconds ? *options_.seconds - spent() : kSliceSeconds; }
+  bool over() const {
+    if (stop_asked || left() <= 0) return true;
+    return options_.cases && executions() >= *options_.cases;
+  }
+
+  int64_t executions() const {
+    int64_t sum = executions_;
+    for (size_t i = 0; i < workers_.size(); ++i) {
+      if (workers_[i].running()) sum += slots_[i]->executions();
+    }
+    return sum;
+  }
+
+  const Contract& contract(const std::string& kernel) const {
+    return **std::find_if(contracts_.begin(), contracts_.end(),
+                          [&](const ContractPtr& c) { return c->name == kernel; });
+  }
+
+  void start(size_t i) {
+    std::map<std::string, int> running;
+    for (const WorkerProcess& worker : workers_) {
+      if (worker.running()) ++running[worker.kernel];
+    }
+    WorkerProcess& worker = workers_[i];
+    worker.kernel = next_kernel(state_, running);
+    worker.slice_seconds = std::max(1.0, std::min(kSliceSeconds, left()));
+    worker.kept_before = files_in(folders_.corpus(worker.kernel));
+    worker.log = folders_.log(static_cast<int>(i));
+    slots_[i]->reset();
+    worker.pid = start_process(arguments(i), worker.log);
+    worker.start = SteadyClock::now();
+  }
+
+  std::vector<std::string> arguments(size_t i) {
+    const WorkerProcess& worker = workers_[i];
+    const uint64_t seed = case_seed(options_.seed, worker.kernel, static_cast<uint64_t>(slices_++));
+    return {program_folder() + "/fuzz_kernel",
+            "--kernel=" + contract(worker.kernel).path,
+            "--findings=" + folders_.findings(worker.kernel),
+            "--slot=" + folders_.slot(static_cast<int>(i)),
+            "-max_total_time=" + std::to_string(static_cast<int>(worker.slice_seconds + 0.5)),
+            "-seed=" + std::to_string(seed % 0x7fffffff + 1),
+            "-artifact_prefix=" + folders_.faults(worker.kernel) + "/",
+            "-max_len=65536",
+            "-len_control=0",
+            "-timeout=60",
+            "-rss_limit_mb=" + std::to_string(kMemoryLimitMiB),
+            "-verbosity=0",
+            folders_.corpus(worker.kernel)};
+  }
+
+  void poll(size_t i) {
+    WorkerProcess& worker = workers_[i];
+    const std::chrono::duration<double> ran = SteadyClock::now() - worker.start;
+    WorkerEnd end = WorkerEnd::finished;
+    std::string reason;
+    if (has_ended(worker.pid, end, reason)) {
+      book(i, end, reason, ran.count());
+    } else if (ran.count() > worker.slice_seconds + kGraceSeconds) {
+      end_process(worker.pid, std::chrono::seconds(1));
+      book(i, WorkerEnd::died, "did not end", ran.count());
+    }
+  }
+
+  void book(size_t i, WorkerEnd end, const std::string& reason, double seconds) {
+    WorkerProcess& worker = workers_[i];
+    worker.pid = -1;
+    KernelState& kernel = state_[worker.kernel];
+    kernel.executions += slots_[i]->executions();
+    kernel.skipped += slots_[i]->skipped();
+    executions_ += slots_[i]->executions();
+    skipped_ += slots_[i]->skipped();
+    spent_[worker.kernel] += seconds;
+    cases_[worker.kernel] += slots_[i]->executions();
+    book_slice(kernel, seconds, files_in(folders_.corpus(worker.kernel)) - worker.kept_before);
+    if (end == WorkerEnd::bad_input) throw InputError({}, last_line(worker.log));
+    if (end == WorkerEnd::missing) throw MissingDependency(last_line(worker.log));
+    if (end == WorkerEnd::died) record_fault(i, reason);
+    if (enforce_disk_cap(folders_, options_.max_disk_bytes) > 0) {
+      log_warning(folders_.root + ": over --max-disk; the oldest corpus inputs are gone");
+    }
+    save();
+  }
+
+  /// The case that a dead worker was at; the engine's own artifact lies beside it when it had time.
+  void record_fault(size_t i, const std::string& reason) {
+    const WorkerProcess& worker = workers_[i];
+    KernelState& kernel = state_[worker.kernel];
+    ++kernel.faults;
+    const std::string text = slots_[i]->running_case();
+    const std::string path = folders_.faults(worker.kernel) + "/fault-" +
+                             std::to_string(kernel.faults) + (text.empty() ? ".log" : ".case");
+    write_file(path, text.empty() ? last_line(worker.log) + "\n" : text);
+    faults_.push_back({worker.kernel, "fault of Assay itself (" + reason + ")", path});
+    log_warning(worker.kernel + ": a worker died (" + reason + "); its case is " + path);
+    if (executions_ == 0 && faults_.size() > 3 * workers_.size()) {
+      throw InputError({worker.log}, "workers die before their first case");
+    }
+  }
+
+  void save() {
+    for (const auto& [kernel, k] : state_) saved_[kernel] = k;
+    write_state(folders_, saved_);
+  }
+
+  void end_workers() {
+    for (size_t i = 0; i < workers_.size(); ++i) {
+      if (!workers_[i].running()) continue;
+      const std::chrono::duration<double> ran = SteadyClock::now() - workers_[i].start;
+      end_process(workers_[i].pid, std::chrono::seconds(2));
+      try {
+        book(i, WorkerEnd::finished, "", ran.count());
+      } catch (const InputError& error) {
+        log_warning(error.what());  // also from the destructor: the first error is on its way
+      }
+    }
+  }
+
+  std::string progress() const {
+    int64_t findings = 0;
+    for (const ContractPtr& contract : contracts_) {
+      findings += files_in(folders_.findings(contract->name));
+    }
+    return std::to_string(executions()) + " cases, " + std::to_string(int(spent())) + " s, " +
+           std::to_string(findings) + " findings, " + std::to_string(faults_.size()) + " faults";
+  }
+
+  struct Fault {
+    std::string kernel, message, path;
+  };
+
+  const Options& options_;
+  std::vector<ContractPtr> contracts_;
+  FuzzFolders folders_;
+  FuzzState saved_;  ///< with kernels of earlier runs that this one leaves alone
+  FuzzState state_;
+  std::vector<std::unique_ptr<WorkerSlot>> slots_;
+  std::vector<WorkerProcess> workers_;
+  std::vector<Fault> faults_;
+  std::map<std::string, double> spent_;
+  std::map<std::string, int64_t> cases_;
+  int64_t executions_ = 0;
+  int64_t skipped_ = 0;
+  int64_t slices_ = 0;
+  SteadyClock::time_point start_ = SteadyClock::now();
+};
+
+/// A finding as its case file records it; the message is the file's last comment.
+FiledFinding read_finding(const std::string& path, const Contract& contract) {
+  const Case c = load_case(path);
+  FiledFinding filed;
+  filed.finding = {contract.name,
+                   c.recorded.kind,
+                   c.recorded.rule,
+                   c.recorded.file,
+                   c.recorded.line,
+                   c.comments.empty() ? "" : c.comments.back(),
+                   c};
+  filed.case_file = path;
+  filed.contract = contract.path;
+  return filed;
+}
+
+Report Overnight::report() const {
+  Report report;
+  report.command = Command::fuzz;
+  report.seed = options_.seed;
+  report.seconds = spent();
+  for (const ContractPtr& contract : contracts_) {
+    KernelReport kernel;
+    kernel.kernel = contract->name;
+    kernel.contract = contract->path;
+    kernel.variants_total = count_variants(*contract);
+    if (const auto at = cases_.find(contract->name); at != cases_.end()) kernel.cases = at->second;
+    if (const auto at = spent_.find(contract->name); at != spent_.end())
+      kernel.seconds = at->second;
+    if (const KernelState& k = state_.at(contract->name); k.skipped > 0) {
+      kernel.skipped["not supported by this device"] = k.skipped;
+    }
+    std::error_code ignored;
+    std::vector<std::string> files;
+    for (const auto& entry :
+         std::filesystem::directory_iterator(folders_.findings(contract->name), ignored)) {
+      if (entry.path().extension() == ".case") files.push_back(entry.path());
+    }
+    std::sort(files.begin(), files.end());
+    for (const std::string& file : files) report.findings.push_back(read_finding(file, *contract));
+    report.kernels.push_back(std::move(kernel));
+  }
+  for (const Fault& fault : faults_) {
+    FiledFinding filed;
+    filed.finding = {fault.kernel, "fault", "fault", "", 0, fault.message, {}};
+    filed.case_file = fault.path;
+    filed.contract = contract(fault.kernel).path;
+    report.findings.push_back(std::move(filed));
+  }
+  return report;
+}
+
+}  // namespace
+
+Exit run_fuzz(const Options& options, Streams streams) {
+  make_device(options.device);
+  std::vector<ContractPtr> contracts = load_kernels(options.kernels);
+  log_info("assay fuzz: seed " + std::to_string(options.seed) + ", " +
+           std::to_string(contracts.size()) + " kernels, " + std::to_string(worker_count(options)) +
+           " workers");
+  const StopSignals signals;
+  Overnight overnight(options, std::move(contracts));
+  overnight.run();
+  const Report report = overnight.report();
+  print_report(report, options, streams);
+  return report.exit();
+}
+
+}  // namespace assay

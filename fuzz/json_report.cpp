@@ -1,0 +1,77 @@
+// The only file that knows nlohmann-json.
+#include <nlohmann/json.hpp>
+
+#include "fuzz/report.hpp"
+
+namespace assay {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json finding_json(const Finding& finding, const std::string& case_file) {
+  return {{"kernel", finding.kernel}, {"kind", finding.kind}, {"rule", finding.rule},
+          {"file", finding.file},     {"line", finding.line}, {"message", finding.message},
+          {"case", case_file}};
+}
+
+Json pair_json(const PairReport& pair) {
+  Json row{{"name", pair.name},
+           {"witness_fails", pair.witness_fails},
+           {"witness_passes_on_twin", pair.witness_passes_on_twin},
+           {"found", pair.found},
+           {"seconds", pair.seconds},
+           {"cases", pair.cases},
+           {"twin_cases", pair.twin_cases},
+           {"false_alarms", pair.false_alarms}};
+  if (pair.found) row["by"] = finding_json(pair.finding, "");
+  if (!pair.problem.empty()) row["problem"] = pair.problem;
+  return row;
+}
+
+Json kernel_json(const KernelReport& kernel) {
+  Json row{{"kernel", kernel.kernel},
+           {"contract", kernel.contract},
+           {"cases", kernel.cases},
+           {"variants", kernel.variants.size()},
+           {"variants_total", kernel.variants_total},
+           {"weak_share", kernel.weak_share()},
+           {"seconds", kernel.seconds}};
+  row["skipped"] = Json::object();
+  for (const auto& [reason, count] : kernel.skipped) row["skipped"][reason] = count;
+  row["notes"] = kernel.notes;
+  return row;
+}
+
+}  // namespace
+
+std::string json_report(const Report& report) {
+  Json out{{"cases", report.cases()},
+           {"seconds", report.seconds},
+           {"seed", report.seed},
+           {"findings", Json::array()},
+           {"skipped", report.skipped_cases()},
+           {"exit", static_cast<int>(report.exit())}};
+  for (const FiledFinding& filed : report.findings) {
+    Json row = finding_json(filed.finding, filed.case_file);
+    row["seen"] = filed.seen;
+    row["known"] = filed.known;
+    row["command"] = repro_command(filed);
+    out["findings"].push_back(std::move(row));
+  }
+  if (report.command == Command::score) {
+    out["planted"] = report.pairs.size();
+    out["found"] = report.found_pairs();
+    out["false_alarms"] = report.false_alarms();
+    out["median_seconds"] = report.median_seconds();
+    out["pairs"] = Json::array();
+    for (const PairReport& pair : report.pairs) out["pairs"].push_back(pair_json(pair));
+  } else {
+    out["kernels"] = Json::array();
+    for (const KernelReport& kernel : report.kernels) out["kernels"].push_back(kernel_json(kernel));
+  }
+  // A source path or a message may hold any byte; a reader of JSON wants valid UTF-8.
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace assay

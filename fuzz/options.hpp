@@ -1,0 +1,54 @@
+// The command line as plain data.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace assay {
+
+enum class Command { list, smoke, fuzz, repro, shrink, score };
+enum class Format { text, github, junit };
+
+/// What a program's exit status says.
+enum class Exit : int {
+  clean = 0,
+  findings = 1,
+  bad_input = 2,  ///< bad usage or input; one line on stderr
+  missing = 3,    ///< a device or dependency is not there
+  skipped = 4,    ///< some cases skipped as unsupported, none failed
+};
+
+inline constexpr uint64_t kDefaultSeed = 20240229;  ///< any fixed number serves
+
+struct Options {
+  Command command = Command::list;
+  std::vector<std::string> kernels;  ///< names, or paths of contract files; empty: all
+  std::string file;                  ///< repro, shrink: the case file
+  std::string contract;  ///< repro, shrink: its contract, when it is not found by itself
+  std::string device = "ptx";
+  uint64_t seed = kDefaultSeed;
+  std::optional<int64_t> cases;
+  std::optional<double> seconds;
+  int jobs = 0;  ///< 0: one a core
+  bool json = false;
+  Format format = Format::text;
+  std::string out;      ///< folder for findings; shrink: file
+  std::string planted;  ///< score: folder of pairs
+  int64_t max_disk_bytes = int64_t{1} << 30;
+};
+
+struct ParsedOptions {
+  Options options;
+  bool help = false;  ///< print `text` and exit 0
+  std::string text;   ///< help
+};
+
+/// Parses arguments (without the program's name). Throws InputError with one line for bad usage.
+ParsedOptions parse_options(std::vector<std::string> arguments);
+
+/// "30s", "500ms", "5m", "8h" in seconds; throws InputError.
+double parse_duration(const std::string& text);
+
+}  // namespace assay

@@ -1,0 +1,81 @@
+#include "fuzz/program.hpp"
+
+#include <iostream>
+#include <new>
+#include <thread>
+
+#include "fuzz/log.hpp"
+#include "kernels_under_test/input_error.hpp"
+
+namespace assay {
+
+namespace {
+
+Exit run_command(const Options& options, Streams streams) {
+  switch (options.command) {
+    case Command::list:
+      return run_list(options, streams);
+    case Command::smoke:
+      return run_smoke(options, streams);
+    case Command::fuzz:
+      return run_fuzz(options, streams);
+    case Command::repro:
+      return run_repro(options, streams);
+    case Command::shrink:
+      return run_shrink(options, streams);
+    case Command::score:
+      return run_score(options, streams);
+  }
+  return Exit::bad_input;
+}
+
+}  // namespace
+
+int run_program(const std::vector<std::string>& arguments, Streams streams) {
+  const LogTo log_to(streams.err);
+  try {
+    const ParsedOptions parsed = parse_options(arguments);
+    if (parsed.help) {
+      streams.out << parsed.text;
+      return static_cast<int>(Exit::clean);
+    }
+    Exit status = run_command(parsed.options, streams);
+    streams.out.flush();
+    if (!streams.out) throw InputError({}, "cannot write the results: is the disk full?");
+    return static_cast<int>(status);
+  } catch (const InputError& error) {
+    streams.err << "assay: " << error.what() << "\n";
+    return static_cast<int>(Exit::bad_input);
+  } catch (const MissingDependency& error) {
+    streams.err << "assay: " << error.what() << "\n";
+    return static_cast<int>(Exit::missing);
+  } catch (const std::bad_alloc&) {
+    streams.err << "assay: out of memory\n";
+    return static_cast<int>(Exit::missing);
+  }
+}
+
+std::unique_ptr<Device> make_device(const std::string& name) {
+  if (name == "ptx") return make_ptx_device();
+  throw MissingDependency("device '" + name +
+                          "' is not built yet; --device ptx runs without a GPU");
+}
+
+void print_report(const Report& report, const Options& options, Streams streams) {
+  if (options.json) {
+    streams.out << json_report(report);
+  } else if (options.format == Format::github) {
+    streams.out << text_report(report) << github_report(report);
+  } else if (options.format == Format::junit) {
+    streams.out << junit_report(report);
+  } else {
+    streams.out << text_report(report);
+  }
+}
+
+int worker_count(const Options& options) {
+  if (options.jobs > 0) return options.jobs;
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+}  // namespace assay

@@ -1,0 +1,41 @@
+// The program `assay`: one function a command.
+#pragma once
+
+#include <iosfwd>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "devices/device.hpp"
+#include "fuzz/options.hpp"
+#include "fuzz/report.hpp"
+
+namespace assay {
+
+/// Where a command prints: results go to `out`, progress and logs to `err`.
+struct Streams {
+  std::ostream& out;
+  std::ostream& err;
+};
+
+/// Parses `arguments` (without the program's name), runs the command and returns the exit status;
+/// never throws. One line on `err` for bad input and for what is missing.
+int run_program(const std::vector<std::string>& arguments, Streams streams);
+
+Exit run_list(const Options& options, Streams streams);
+Exit run_smoke(const Options& options, Streams streams);
+Exit run_fuzz(const Options& options, Streams streams);
+Exit run_repro(const Options& options, Streams streams);
+Exit run_shrink(const Options& options, Streams streams);
+Exit run_score(const Options& options, Streams streams);
+
+/// The device of that name; throws MissingDependency for those that are not built yet.
+std::unique_ptr<Device> make_device(const std::string& name);
+
+/// Prints a report in the format that the options ask for.
+void print_report(const Report& report, const Options& options, Streams streams);
+
+/// Number of workers: as asked, else one a core.
+int worker_count(const Options& options);
+
+}  // namespace assay

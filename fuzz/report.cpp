@@ -1,0 +1,170 @@
+#include "fuzz/report.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace assay {
+
+namespace {
+
+constexpr int64_t kMostVariants = 1 << 20;  // beyond this the count is of no use to a reader
+
+/// A case whose every operand is of a well-scaled class, without overrides.
+bool is_ordinary(const Case& c) {
+  static const std::set<std::string> well_scaled{"normal", "uniform"};
+  if (!c.overrides.empty()) return false;
+  return std::all_of(c.values.begin(), c.values.end(),
+                     [](const auto& entry) { return well_scaled.contains(entry.second.name); });
+}
+
+/// A relation over types, knobs and flags alone; anything else is left to the case's own check.
+bool may_hold(const NamedExpr& relation, const Variant& variant) {
+  IntegerScope scope;
+  scope.value = [&](std::string_view name) -> std::optional<int64_t> {
+    const std::string text(name);
+    if (auto type = variant.types.find(text); type != variant.types.end()) {
+      return static_cast<int64_t>(type->second);
+    }
+    if (auto knob = variant.knobs.find(text); knob != variant.knobs.end()) return knob->second;
+    if (auto flag = variant.flags.find(text); flag != variant.flags.end()) return flag->second;
+    if (auto dtype = parse_dtype(name)) return static_cast<int64_t>(*dtype);
+    return std::nullopt;
+  };
+  try {
+    return evaluate_integer(*relation.expr, scope) != 0;
+  } catch (const InputError&) {
+    return true;
+  }
+}
+
+}  // namespace
+
+int64_t KernelReport::skipped_cases() const {
+  int64_t sum = 0;
+  for (const auto& [reason, count] : skipped) sum += count;
+  return sum;
+}
+
+void KernelReport::add(const Case& c, const CheckResult& result, double spent) {
+  ++cases;
+  seconds += spent;
+  if (result.outcome == Outcome::skipped) {
+    ++skipped[result.skipped];
+  } else {
+    variants.insert(c.variant().text());
+  }
+  if (is_ordinary(c)) {
+    ordinary += result.verdict.judged;
+    weak += result.verdict.weak;
+  }
+  for (const std::string& line : result.verdict.missing_policies) {
+    notes.insert("policy missing in the contract, paste: " + line);
+  }
+  for (const Program& program : *result.programs) {
+    if (!program.note.empty()) notes.insert(program.note);
+  }
+}
+
+void KernelReport::add(const KernelReport& other) {
+  cases += other.cases;
+  variants.insert(other.variants.begin(), other.variants.end());
+  for (const auto& [reason, count] : other.skipped) skipped[reason] += count;
+  ordinary += other.ordinary;
+  weak += other.weak;
+  notes.insert(other.notes.begin(), other.notes.end());
+  seconds += other.seconds;
+}
+
+int64_t Report::cases() const {
+  int64_t sum = 0;
+  for (const KernelReport& kernel : kernels) sum += kernel.cases;
+  for (const PairReport& pair : pairs) sum += pair.cases + pair.twin_cases;
+  return sum;
+}
+
+int64_t Report::skipped_cases() const {
+  int64_t sum = 0;
+  for (const KernelReport& kernel : kernels) sum += kernel.skipped_cases();
+  return sum;
+}
+
+int64_t Report::new_findings() const {
+  return std::count_if(findings.begin(), findings.end(),
+                       [](const FiledFinding& filed) { return !filed.known; });
+}
+
+int64_t Report::found_pairs() const {
+  return std::count_if(pairs.begin(), pairs.end(),
+                       [](const PairReport& pair) { return pair.found; });
+}
+
+int64_t Report::false_alarms() const {
+  int64_t sum = 0;
+  for (const PairReport& pair : pairs) sum += pair.false_alarms;
+  return sum;
+}
+
+double Report::median_seconds() const {
+  std::vector<double> found;
+  for (const PairReport& pair : pairs) {
+    if (pair.found) found.push_back(pair.seconds);
+  }
+  if (found.empty()) return 0;
+  std::sort(found.begin(), found.end());
+  const size_t half = found.size() / 2;
+  return found.size() % 2 ? found[half] : (found[half - 1] + found[half]) / 2;
+}
+
+Exit Report::exit() const {
+  if (command == Command::score) {
+    const bool sound = std::all_of(pairs.begin(), pairs.end(), [](const PairReport& pair) {
+      return pair.problem.empty() && pair.witness_fails && pair.witness_passes_on_twin;
+    });
+    const bool all = found_pairs() == static_cast<int64_t>(pairs.size());
+    return sound && all && false_alarms() == 0 ? Exit::clean : Exit::findings;
+  }
+  if (new_findings() > 0) return Exit::findings;
+  // Zero cases never pass.
+  if (cases() == 0) return Exit::bad_input;
+  return skipped_cases() > 0 ? Exit::skipped : Exit::clean;
+}
+
+std::string repro_command(const FiledFinding& filed) {
+  if (filed.case_file.empty()) return "";
+  const bool ours = filed.contract.starts_with(std::string(ASSAY_SOURCE_DIR) + "/");
+  return "assay repro " + filed.case_file + (ours ? "" : " --contract " + filed.contract);
+}
+
+int64_t count_variants(const Contract& contract) {
+  int64_t count = 0;
+  Variant variant;
+  const size_t types = contract.types.size();
+  const size_t knobs = contract.knobs.size();
+  const std::function<void(size_t)> choose = [&](size_t position) {
+    if (count >= kMostVariants) return;
+    if (position < types) {
+      for (DType kind : contract.types[position].kinds) {
+        variant.types[contract.types[position].name] = kind;
+        choose(position + 1);
+      }
+    } else if (position < types + knobs) {
+      const Knob& knob = contract.knobs[position - types];
+      for (int64_t value : knob.values) {
+        variant.knobs[knob.name] = value;
+        choose(position + 1);
+      }
+    } else if (position < types + knobs + contract.flags.size()) {
+      for (int64_t value : {0, 1}) {
+        variant.flags[contract.flags[position - types - knobs]] = value;
+        choose(position + 1);
+      }
+    } else {
+      count += std::all_of(contract.require.begin(), contract.require.end(),
+                           [&](const NamedExpr& r) { return may_hold(r, variant); });
+    }
+  };
+  choose(0);
+  return count;
+}
+
+}  // namespace assay

@@ -1,0 +1,101 @@
+// `assay repro FILE` and `assay shrink FILE`: one case, explained or made smaller.
+#include <chrono>
+#include <ostream>
+
+#include "fuzz/explain_case.hpp"
+#include "fuzz/find_kernels.hpp"
+#include "fuzz/findings.hpp"
+#include "fuzz/log.hpp"
+#include "fuzz/program.hpp"
+#include "fuzz/shrink.hpp"
+#include "fuzz/workers.hpp"
+
+namespace assay {
+
+namespace {
+
+/// A case file with its contract and what checks it.
+struct OpenedCase {
+  Case the_case;
+  ContractPtr contract;
+  std::unique_ptr<Workbench> bench;
+  Checker* checker = nullptr;
+};
+
+OpenedCase open_case(const Options& options) {
+  OpenedCase opened;
+  opened.bench = std::make_unique<Workbench>(options.device);
+  opened.the_case = parse_case(read_text(options.file), options.file);
+  opened.contract = contract_of_case(opened.the_case, options.file, options.contract);
+  check_case_against(*opened.contract, opened.the_case, options.file);
+  opened.checker = &opened.bench->checker(*opened.contract);
+  return opened;
+}
+
+std::string repeat_command(const Options& options) {
+  return "assay repro " + options.file +
+         (options.contract.empty() ? "" : " --contract " + options.contract);
+}
+
+}  // namespace
+
+Exit run_repro(const Options& options, Streams streams) {
+  const auto start = std::chrono::steady_clock::now();
+  OpenedCase opened = open_case(options);
+  CheckResult result = opened.checker->check(opened.the_case);
+
+  Report report;
+  report.command = Command::repro;
+  KernelReport kernel;
+  kernel.kernel = opened.contract->name;
+  kernel.contract = opened.contract->path;
+  kernel.variants_total = count_variants(*opened.contract);
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+  kernel.add(opened.the_case, result, spent.count());
+  report.kernels.push_back(kernel);
+  report.seconds = spent.count();
+  for (const Finding& finding : result.findings) {
+    report.findings.push_back({finding, options.file, opened.contract->path});
+  }
+  if (options.json || options.format == Format::junit) {
+    print_report(report, options, streams);
+  } else {
+    streams.out << explain_case(*opened.checker, opened.the_case, result, repeat_command(options));
+    if (options.format == Format::github) streams.out << github_report(report);
+  }
+  return report.exit();
+}
+
+Exit run_shrink(const Options& options, Streams streams) {
+  OpenedCase opened = open_case(options);
+  const CheckResult result = opened.checker->check(opened.the_case);
+  if (result.outcome == Outcome::skipped) {
+    log_info("skipped: " + result.skipped);
+    return Exit::skipped;
+  }
+  if (result.findings.empty()) {
+    throw InputError({options.file}, "this case passes: there is no failure to keep");
+  }
+  // The recorded failure when the case shows it, else the first one.
+  const Finding* chosen = &result.findings.front();
+  for (const Finding& f : result.findings) {
+    const Recorded& r = opened.the_case.recorded;
+    if (f.kind == r.kind && f.rule == r.rule && f.line == r.line) chosen = &f;
+  }
+  ShrinkLimits limits;
+  limits.seconds = options.seconds.value_or(0);
+  if (options.cases) limits.checks = *options.cases;
+  ShrinkResult smaller = shrink(*opened.checker, *chosen, limits);
+  smaller.the_case.comments = opened.the_case.comments;
+  if (options.out.empty()) {
+    streams.out << print_case(smaller.the_case);
+  } else {
+    write_file(options.out, print_case(smaller.the_case));
+  }
+  log_info(smaller.finding.identity() + ": " + std::to_string(smaller.accepted) + " steps, " +
+           std::to_string(smaller.checks) + " cases tried" +
+           (smaller.fixpoint ? "" : "; stopped at the limit, not at the smallest"));
+  return Exit::clean;
+}
+
+}  // namespace assay

@@ -1,0 +1,206 @@
+// `assay score`: are the planted bugs found by search, and are their correct twins left alone?
+//
+// A pair is a folder: `twin.toml`, one other contract (the planted bug) and `witness.case`, a
+// hand-written case that shows the bug. The search starts from seeds, without the witness.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <mutex>
+#include <ostream>
+
+#include "fuzz/find_kernels.hpp"
+#include "fuzz/findings.hpp"
+#include "fuzz/log.hpp"
+#include "fuzz/program.hpp"
+#include "fuzz/search.hpp"
+#include "fuzz/workers.hpp"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr double kSecondsPerPair = 60;
+/// The twin is searched for as many cases as its bug took, and at least for these: a bug that the
+/// first case shows says nothing about false alarms.
+constexpr int64_t kLeastTwinCases = 500;
+constexpr double kTwinSeconds = 20;
+
+using SteadyClock = std::chrono::steady_clock;
+
+double since(SteadyClock::time_point start) {
+  return std::chrono::duration<double>(SteadyClock::now() - start).count();
+}
+
+struct Pair {
+  std::string folder;
+  ContractPtr bug, twin;
+  Case witness;
+};
+
+Pair load_pair(const std::string& folder) {
+  Pair pair;
+  pair.folder = folder;
+  for (const std::string& file : contract_files(folder)) {
+    const bool is_twin = fs::path(file).filename() == "twin.toml";
+    ContractPtr& place = is_twin ? pair.twin : pair.bug;
+    if (place) throw InputError({file}, "a pair holds twin.toml and one other contract, no third");
+    place = load_kernels({file}).front();
+  }
+  if (!pair.bug || !pair.twin) {
+    throw InputError({folder}, "a pair needs twin.toml and one other contract, the planted bug");
+  }
+  pair.witness = parse_case(read_text(folder + "/witness.case"), folder + "/witness.case");
+  return pair;
+}
+
+/// Pairs are folders with a twin.toml.
+std::vector<std::string> pair_folders(const std::string& root) {
+  std::vector<std::string> folders;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(root, error)) {
+    if (fs::exists(entry.path() / "twin.toml")) folders.push_back(entry.path());
+  }
+  if (error) throw InputError({root}, "cannot read this folder: " + error.message());
+  if (folders.empty()) throw InputError({root}, "holds no pair (a folder with twin.toml)");
+  std::sort(folders.begin(), folders.end());
+  return folders;
+}
+
+struct SearchLimits {
+  double seconds = 0;
+  int64_t cases = INT64_MAX;
+  bool stop_at_first = true;
+};
+
+struct SearchResult {
+  FindingSet findings;
+  int64_t cases = 0;
+  double seconds = 0;
+};
+
+SearchResult search(Checker& checker, uint64_t seed, const SearchLimits& limits) {
+  SearchResult result;
+  Search search(checker.contract(), Seed{case_seed(seed, checker.contract().name, 0)});
+  Features features;
+  std::vector<uint8_t> counters(kFeatureCounters);
+  const auto start = SteadyClock::now();
+  while (result.cases < limits.cases && result.seconds < limits.seconds) {
+    const Case c = search.next();
+    const CheckResult checked = checker.check(c);
+    for (const Finding& finding : checked.findings) result.findings.add(finding, result.cases);
+    std::fill(counters.begin(), counters.end(), 0);
+    features.collect(checked, counters.data());
+    search.learn(c, counters.data());
+    ++result.cases;
+    result.seconds = since(start);
+    if (limits.stop_at_first && result.findings.size() > 0) break;
+  }
+  return result;
+}
+
+/// The witness under a contract whose kernel may bear another name.
+CheckResult check_witness(Checker& checker, Case witness) {
+  witness.kernel = checker.contract().name;
+  return checker.check(witness);
+}
+
+void score_witness(const Pair& pair, Workbench& bench, PairReport& report) {
+  const CheckResult on_bug = check_witness(bench.checker(*pair.bug), pair.witness);
+  const CheckResult on_twin = check_witness(bench.checker(*pair.twin), pair.witness);
+  report.witness_fails = !on_bug.findings.empty();
+  report.witness_passes_on_twin = on_twin.outcome == Outcome::pass && on_twin.findings.empty();
+  if (on_bug.outcome == Outcome::skipped) report.problem = "skipped: " + on_bug.skipped;
+  if (!report.witness_passes_on_twin && !on_twin.findings.empty()) {
+    report.problem = "twin: " + on_twin.findings.front().message;
+  }
+}
+
+void score_search(const Pair& pair, const Options& options, Workbench& bench, PairReport& report) {
+  SearchLimits limits;
+  limits.seconds = options.seconds.value_or(kSecondsPerPair);
+  if (options.cases) limits.cases = *options.cases;
+  SearchResult bug = search(bench.checker(*pair.bug), options.seed, limits);
+  report.cases = bug.cases;
+  report.seconds = bug.seconds;
+  report.found = bug.findings.size() > 0;
+  if (report.found) report.finding = bug.findings.sorted().front().finding;
+
+  SearchLimits twin_limits;
+  twin_limits.seconds = std::min(limits.seconds, kTwinSeconds);
+  twin_limits.cases = std::max(bug.cases, kLeastTwinCases);
+  twin_limits.stop_at_first = false;
+  const SearchResult twin = search(bench.checker(*pair.twin), options.seed, twin_limits);
+  report.twin_cases = twin.cases;
+  report.false_alarms = static_cast<int64_t>(twin.findings.size());
+  if (report.false_alarms > 0) {
+    const Finding first = twin.findings.sorted().front().finding;
+    report.problem = "alarm on the twin: " + first.identity() + ": " + first.message;
+  }
+}
+
+PairReport score_pair(const std::string& folder, const Options& options) {
+  PairReport report;
+  report.name = fs::path(folder).filename();
+  try {
+    const Pair pair = load_pair(folder);
+    Workbench bench(options.device);
+    score_witness(pair, bench, report);
+    score_search(pair, options, bench, report);
+  } catch (const InputError& error) {
+    report.problem = error.what();
+  }
+  return report;
+}
+
+/// Pairs named on the command line, or all.
+std::vector<std::string> chosen_pairs(const Options& options) {
+  const std::string root =
+      options.planted.empty() ? source_root() + "/kernels_under_test/planted" : options.planted;
+  const std::vector<std::string> all = pair_folders(root);
+  if (options.kernels.empty()) return all;
+  std::vector<std::string> chosen;
+  std::vector<std::string> names;
+  for (const std::string& folder : all) names.push_back(fs::path(folder).filename());
+  for (const std::string& wanted : options.kernels) {
+    const auto at = std::find(names.begin(), names.end(), wanted);
+    if (at == names.end()) {
+      const std::string nearest = nearest_name(wanted, names);
+      throw InputError({root}, "no pair '" + wanted + "' here" +
+                                   (nearest.empty() ? "" : " (did you mean '" + nearest + "'?)"));
+    }
+    chosen.push_back(all[static_cast<size_t>(at - names.begin())]);
+  }
+  return chosen;
+}
+
+}  // namespace
+
+Exit run_score(const Options& options, Streams streams) {
+  make_device(options.device);
+  const std::vector<std::string> folders = chosen_pairs(options);
+  log_info("assay score: seed " + std::to_string(options.seed) + ", " +
+           std::to_string(folders.size()) + " pairs");
+  const auto start = SteadyClock::now();
+  Report report;
+  report.command = Command::score;
+  report.seed = options.seed;
+  report.pairs.resize(folders.size());
+  std::atomic<size_t> next{0};
+  const int workers = std::min<int>(worker_count(options), static_cast<int>(folders.size()));
+  run_workers(workers, [&](int worker) {
+    for (size_t i; (i = next++) < folders.size();) {
+      report.pairs[i] = score_pair(folders[i], options);
+      if (worker == 0) log_progress("pair " + std::to_string(i + 1) + ": " + report.pairs[i].name);
+    }
+  });
+  end_progress();
+  report.seconds = since(start);
+  print_report(report, options, streams);
+  return report.exit();
+}
+
+}  // namespace assay

@@ -1,0 +1,232 @@
+// `assay smoke`: every kernel, dtype and knob at least once, then generated cases for a while. For
+// CI: the same seed gives the same cases, and with --cases the same report, whatever the jobs.
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <mutex>
+#include <ostream>
+
+#include "fuzz/find_kernels.hpp"
+#include "fuzz/findings.hpp"
+#include "fuzz/log.hpp"
+#include "fuzz/program.hpp"
+#include "fuzz/shrink.hpp"
+#include "fuzz/workers.hpp"
+#include "generators/generate.hpp"
+
+namespace assay {
+
+namespace {
+
+constexpr double kDefaultSeconds = 20;
+/// Shrinking in smoke: enough for a readable case, a few seconds at most a finding. The time is a
+/// guard for cases of a second each; `assay shrink` goes on to the end.
+constexpr ShrinkLimits kQuickShrink{400, 10};
+
+struct Item {
+  size_t kernel = 0;
+  int64_t order = 0;
+  Case the_case;
+};
+
+/// The run's cases in order: covering cases of all kernels, then generated ones in turn. Case
+/// number i depends on the seed and i alone.
+class SmokeCases {
+ public:
+  SmokeCases(const std::vector<ContractPtr>& contracts, uint64_t seed)
+      : contracts_(contracts), seed_(seed) {
+    std::vector<std::vector<Case>> covering;
+    size_t longest = 0;
+    for (const ContractPtr& contract : contracts) {
+      covering.push_back(covering_cases(*contract));
+      longest = std::max(longest, covering.back().size());
+    }
+    for (size_t i = 0; i < longest; ++i) {
+      for (size_t k = 0; k < covering.size(); ++k) {
+        if (i < covering[k].size()) covering_.push_back({k, 0, std::move(covering[k][i])});
+      }
+    }
+  }
+
+  int64_t covering() const { return static_cast<int64_t>(covering_.size()); }
+
+  Item at(int64_t order) const {
+    if (order < covering()) {
+      Item item = covering_[static_cast<size_t>(order)];
+      item.order = order;
+      return item;
+    }
+    const uint64_t number = static_cast<uint64_t>(order - covering());
+    const size_t kernel = number % contracts_.size();
+    const uint64_t round = number / contracts_.size();
+    const Seed seed{case_seed(seed_, contracts_[kernel]->name, round)};
+    return {kernel, order, generate_case(*contracts_[kernel], seed)};
+  }
+
+ private:
+  const std::vector<ContractPtr>& contracts_;
+  uint64_t seed_;
+  std::vector<Item> covering_;
+};
+
+/// Known failures of a kernel: the recorded identities of corpus/KERNEL/open.
+std::set<std::string> known_identities(const Contract& contract) {
+  namespace fs = std::filesystem;
+  std::set<std::string> known;
+  std::error_code ignored;
+  for (const fs::path& root : {fs::path(source_root()) / "corpus" / contract.name,
+                               fs::path(contract.path).parent_path() / "corpus" / contract.name}) {
+    for (const auto& entry : fs::directory_iterator(root / "open", ignored)) {
+      const Case c = load_case(entry.path());
+      Finding f{c.kernel, c.recorded.kind, c.recorded.rule, c.recorded.file, c.recorded.line};
+      known.insert(f.identity());
+    }
+  }
+  return known;
+}
+
+/// What one worker gathers; merged in the end.
+struct Tally {
+  std::vector<KernelReport> kernels;
+  FindingSet findings;
+};
+
+class SmokeRun {
+ public:
+  SmokeRun(const Options& options, const std::vector<ContractPtr>& contracts)
+      : options_(options), contracts_(contracts), cases_(contracts, options.seed) {
+    last_ = options.cases.value_or(INT64_MAX);
+    if (options.seconds || !options.cases) seconds_ = options.seconds.value_or(kDefaultSeconds);
+  }
+
+  Tally run() {
+    Tally total = empty_tally();
+    run_workers(worker_count(options_), [&](int worker) {
+      Tally tally = empty_tally();
+      work(worker, tally);
+      const std::lock_guard lock(mutex_);
+      for (size_t k = 0; k < contracts_.size(); ++k) total.kernels[k].add(tally.kernels[k]);
+      total.findings.merge(std::move(tally.findings));
+    });
+    end_progress();
+    return total;
+  }
+
+  double spent() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  Tally empty_tally() const {
+    Tally tally;
+    for (const ContractPtr& contract : contracts_) {
+      KernelReport kernel;
+      kernel.kernel = contract->name;
+      kernel.contract = contract->path;
+      kernel.variants_total = count_variants(*contract);
+      kernel.weak_is_explained = !contract->accuracy.weak_reason.empty();
+      tally.kernels.push_back(std::move(kernel));
+    }
+    return tally;
+  }
+
+  void work(int worker, Tally& tally) {
+    Workbench bench(options_.device);
+    while (!failed_) {
+      const int64_t order = next_++;
+      if (order >= last_) return;
+      if (seconds_ && order >= cases_.covering() && spent() >= *seconds_) return;
+      try {
+        check(bench, cases_.at(order), tally);
+      } catch (...) {
+        failed_ = true;  // the first error ends the run; the others stop at once
+        throw;
+      }
+      if (worker == 0) {
+        log_progress(std::to_string(order + 1) + " cases, " + std::to_string(int(spent())) + " s");
+      }
+    }
+  }
+
+  void check(Workbench& bench, const Item& item, Tally& tally) {
+    const auto start = std::chrono::steady_clock::now();
+    CheckResult result = bench.checker(*contracts_[item.kernel]).check(item.the_case);
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+    tally.kernels[item.kernel].add(item.the_case, result, spent.count());
+    for (Finding& finding : result.findings) tally.findings.add(std::move(finding), item.order);
+  }
+
+  const Options& options_;
+  const std::vector<ContractPtr>& contracts_;
+  SmokeCases cases_;
+  int64_t last_ = 0;
+  std::optional<double> seconds_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::atomic<int64_t> next_{0};
+  std::atomic<bool> failed_{false};
+  std::mutex mutex_;
+};
+
+const Contract& contract_named(const std::vector<ContractPtr>& contracts, const std::string& name) {
+  for (const ContractPtr& contract : contracts) {
+    if (contract->name == name) return *contract;
+  }
+  throw InputError({}, "no contract named " + name);
+}
+
+/// Shrinks each finding and writes it as a case file under `folder`/KERNEL.
+std::vector<FiledFinding> file_findings(const Options& options, const FindingSet& findings,
+                                        const std::vector<ContractPtr>& contracts) {
+  std::vector<FiledFinding> filed;
+  Workbench bench(options.device);
+  const std::string root = options.out.empty() ? "out" : options.out;
+  for (const FindingSet::Entry& entry : findings.sorted()) {
+    const Contract& contract = contract_named(contracts, entry.finding.kernel);
+    ShrinkResult smaller = shrink(bench.checker(contract), entry.finding, kQuickShrink);
+    smaller.the_case.comments = {"found by `assay smoke --seed " + std::to_string(options.seed) +
+                                     "`, case " + std::to_string(entry.order),
+                                 smaller.finding.message};
+    const std::string folder = root + "/" + contract.name;
+    make_folder(folder);
+    FiledFinding one{smaller.finding, folder + "/" + slug(entry.finding) + ".case", contract.path,
+                     entry.seen};
+    write_file(one.case_file, print_case(smaller.the_case));
+    one.known = known_identities(contract).contains(entry.finding.identity());
+    filed.push_back(std::move(one));
+  }
+  return filed;
+}
+
+void check_names_differ(const std::vector<ContractPtr>& contracts) {
+  std::map<std::string, std::string> seen;
+  for (const ContractPtr& contract : contracts) {
+    const auto [at, fresh] = seen.emplace(contract->name, contract->path);
+    if (!fresh) {
+      throw InputError({contract->path},
+                       "kernel '" + contract->name + "' is given twice, also by " + at->second);
+    }
+  }
+}
+
+}  // namespace
+
+Exit run_smoke(const Options& options, Streams streams) {
+  make_device(options.device);
+  const std::vector<ContractPtr> contracts = load_kernels(options.kernels);
+  check_names_differ(contracts);
+  log_info("assay smoke: seed " + std::to_string(options.seed) + ", " +
+           std::to_string(contracts.size()) + " kernels");
+  SmokeRun run(options, contracts);
+  Tally tally = run.run();
+
+  Report report;
+  report.command = Command::smoke;
+  report.seed = options.seed;
+  report.kernels = std::move(tally.kernels);
+  report.findings = file_findings(options, tally.findings, contracts);
+  report.seconds = run.spent();
+  print_report(report, options, streams);
+  return report.exit();
+}
+
+}  // namespace assay

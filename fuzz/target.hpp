@@ -1,0 +1,59 @@
+// The body of the fuzz target, shared by all engines (fuzz/fuzz_target.cpp gives it libFuzzer's
+// names).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fuzz/find_kernels.hpp"
+#include "fuzz/findings.hpp"
+#include "fuzz/search.hpp"
+#include "fuzz/worker_slot.hpp"
+#include "fuzz/workers.hpp"
+
+namespace assay {
+
+struct TargetSettings {
+  std::string kernel;    ///< name or contract path
+  std::string findings;  ///< folder for distinct findings; "": they are only counted and printed
+  std::string slot;      ///< file of the parent's WorkerSlot; "": none
+  uint64_t shrink_checks = 300;  ///< for each new finding
+};
+
+/// Takes `--kernel=`, `--findings=`, `--slot=` and `--device=` out of the arguments; the kernel
+/// defaults to that of the program's name (`fuzz_softmax`, `fuzz_softmax-seeded`), then to the
+/// environment's ASSAY_KERNEL.
+TargetSettings take_target_settings(std::vector<std::string>& arguments);
+
+class Target {
+ public:
+  explicit Target(const TargetSettings& settings);
+
+  /// Runs one case text, sets the counters. -1: no case of this kernel, rejected.
+  int run(const uint8_t* data, size_t size, volatile uint8_t* counters);
+
+  /// A changed case in place of `data`; a fresh one when `data` is no case of this kernel. Returns
+  /// its size, at most `max_size`.
+  size_t mutate(uint8_t* data, size_t size, size_t max_size, unsigned seed);
+  size_t cross(const std::string& first, const std::string& second, uint8_t* out, size_t max_size,
+               unsigned seed);
+
+  const Contract& contract() const { return *contract_; }
+  const FindingSet& findings() const { return findings_; }
+
+ private:
+  bool parse(const uint8_t* data, size_t size, Case& c) const;
+  void file(const Finding& finding, const CheckResult& result);
+
+  TargetSettings settings_;
+  ContractPtr contract_;
+  Workbench bench_;
+  Checker& checker_;
+  Features features_;
+  FindingSet findings_;
+  std::unique_ptr<WorkerSlot> slot_;
+  int64_t executions_ = 0;
+};
+
+}  // namespace assay

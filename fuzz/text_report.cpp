@@ -1,0 +1,157 @@
+// The table and the findings as a person reads them.
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+
+#include "fuzz/report.hpp"
+
+namespace assay {
+
+namespace {
+
+constexpr double kMostWeak = 0.2;  // JUDGING.md, Power: above 20 % bounds prove too little
+
+std::string format(const char* text, ...) __attribute__((format(printf, 1, 2)));
+std::string format(const char* text, ...) {
+  char line[512];
+  va_list arguments;
+  va_start(arguments, text);
+  std::vsnprintf(line, sizeof line, text, arguments);
+  va_end(arguments);
+  return line;
+}
+
+/// Columns as wide as their widest cell; the first is left-aligned.
+std::string table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<size_t> width(rows.front().size(), 0);
+  for (const auto& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) {
+      const std::string pad(width[i] - row[i].size(), ' ');
+      text += i == 0 ? row[i] + pad : "  " + pad + row[i];
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    text += "\n";
+  }
+  return text;
+}
+
+std::string weak_text(const KernelReport& kernel) {
+  if (kernel.ordinary == 0) return "-";
+  return format("%.1f", 100 * kernel.weak_share());
+}
+
+std::string kernel_table(const Report& report) {
+  std::vector<std::vector<std::string>> rows{
+      {"kernel", "cases", "variants", "skipped", "weak %", "findings", "seconds"}};
+  for (const KernelReport& kernel : report.kernels) {
+    const auto findings = std::count_if(
+        report.findings.begin(), report.findings.end(),
+        [&](const FiledFinding& filed) { return filed.finding.kernel == kernel.kernel; });
+    rows.push_back({kernel.kernel, std::to_string(kernel.cases),
+                    format("%zu of %lld", kernel.variants.size(),
+                           static_cast<long long>(kernel.variants_total)),
+                    std::to_string(kernel.skipped_cases()), weak_text(kernel),
+                    std::to_string(findings), format("%.1f", kernel.seconds)});
+  }
+  return table(rows);
+}
+
+std::string place(const Finding& finding) {
+  return finding.file + (finding.line > 0 ? ":" + std::to_string(finding.line) : "");
+}
+
+std::string finding_text(const FiledFinding& filed) {
+  const Finding& f = filed.finding;
+  std::string text = place(f) + ": " + f.kernel + ": " + f.kind;
+  if (f.rule != f.kind && !f.rule.empty()) text += " (" + f.rule + ")";
+  text += ": " + f.message + "\n";
+  if (filed.known) text += "  known: an entry of the kernel's open/ folder\n";
+  if (filed.seen > 1) text += "  seen in " + std::to_string(filed.seen) + " cases\n";
+  if (const std::string command = repro_command(filed); !command.empty()) {
+    text += "  " + command + "\n";
+  }
+  return text;
+}
+
+std::string notes_text(const Report& report) {
+  std::string text;
+  for (const KernelReport& kernel : report.kernels) {
+    for (const auto& [reason, count] : kernel.skipped) {
+      text += kernel.kernel + ": " + std::to_string(count) + " skipped: " + reason + "\n";
+    }
+    for (const std::string& note : kernel.notes) text += kernel.kernel + ": " + note + "\n";
+    if (kernel.weak_share() > kMostWeak && !kernel.weak_is_explained) {
+      text += kernel.kernel +
+              ": more than 20 % of the elements of ordinary cases are weakly judged " +
+              "(allowance above a quarter of the value)\n";
+    }
+  }
+  return text;
+}
+
+std::string verdict_text(const Report& report) {
+  std::string text;
+  const int64_t fresh = report.new_findings();
+  switch (report.exit()) {
+    case Exit::clean:
+      text = "clean";
+      break;
+    case Exit::findings:
+      text = format("%lld findings", static_cast<long long>(fresh));
+      break;
+    case Exit::skipped:
+      text = format("no findings, but %lld cases skipped as unsupported",
+                    static_cast<long long>(report.skipped_cases()));
+      break;
+    default:
+      text = "no cases ran: nothing is proven";
+      break;
+  }
+  const int64_t known = static_cast<int64_t>(report.findings.size()) - fresh;
+  if (known > 0) text += format(" (%lld known)", static_cast<long long>(known));
+  return text + format(": %lld cases of %zu kernels in %.1f s, seed %llu\n",
+                       static_cast<long long>(report.cases()), report.kernels.size(),
+                       report.seconds, static_cast<unsigned long long>(report.seed));
+}
+
+std::string how_found(const PairReport& pair) {
+  if (!pair.problem.empty()) return pair.problem;
+  if (!pair.found) return "missed";
+  std::string text = pair.finding.kind;
+  if (pair.finding.rule != pair.finding.kind) text += " " + pair.finding.rule;
+  const std::string file = pair.finding.file.substr(pair.finding.file.rfind('/') + 1);
+  return text + " " + file + ":" + std::to_string(pair.finding.line);
+}
+
+std::string score_text(const Report& report) {
+  std::vector<std::vector<std::string>> rows{{"pair", "witness", "twin passes it", "seconds",
+                                              "cases", "twin cases", "alarms", "found by"}};
+  for (const PairReport& pair : report.pairs) {
+    rows.push_back({pair.name, pair.witness_fails ? "fails" : "PASSES",
+                    pair.witness_passes_on_twin ? "yes" : "NO", format("%.2f", pair.seconds),
+                    std::to_string(pair.cases), std::to_string(pair.twin_cases),
+                    std::to_string(pair.false_alarms), how_found(pair)});
+  }
+  return table(rows) + format(
+                           "%lld of %zu found, %lld false alarms, median %.2f s, %lld cases in "
+                           "%.1f s, seed %llu\n",
+                           static_cast<long long>(report.found_pairs()), report.pairs.size(),
+                           static_cast<long long>(report.false_alarms()), report.median_seconds(),
+                           static_cast<long long>(report.cases()), report.seconds,
+                           static_cast<unsigned long long>(report.seed));
+}
+
+}  // namespace
+
+std::string text_report(const Report& report) {
+  if (report.command == Command::score) return score_text(report);
+  std::string text = kernel_table(report) + notes_text(report);
+  for (const FiledFinding& filed : report.findings) text += finding_text(filed);
+  return text + verdict_text(report);
+}
+
+}  // namespace assay
