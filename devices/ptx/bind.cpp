@@ -352,6 +352,9 @@ std::string Binder::bind(Instruction& instruction, int32_t number, const Token& 
     lexer_.fail(at, "expected " + count + " operands for " + quoted(instruction.spelling) +
                         ", found " + std::to_string(operands.size()));
   }
+  if (instruction.vector * bytes_of(instruction.type) > 16) {
+    lexer_.fail(at, "expected a vector of at most 16 bytes in " + quoted(instruction.spelling));
+  }
   lacking_.clear();
   size_t optional = operands.size() - required, next = 0;
   for (const auto& spec : specs) {

@@ -147,8 +147,7 @@ std::vector<int32_t> loop_order(const Graph& graph) {
     for (const int32_t node : component) region[node] = regions;
     components.forget(component);
     // Reaching the rest from the entry's successors visits all: the component is connected.
-    for (size_t i = graph[entry].size(); i-- > 0;) {
-      const int32_t to = graph[entry][i];
+    for (const int32_t to : graph[entry]) {
       if (region[to] == regions && to != entry && !components.visited(to)) {
         components.run(to, regions, entry, found);
       }

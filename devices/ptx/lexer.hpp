@@ -25,7 +25,7 @@ struct Token {
   const char* line_start = nullptr;
 
   bool is(char c) const { return kind == Kind::punctuation && text.size() == 1 && text[0] == c; }
-  bool is(std::string_view word) const { return text == word; }
+  bool is(std::string_view word) const { return kind != Kind::string && text == word; }
   bool is_name() const { return kind == Kind::name || kind == Kind::string; }
 };
 

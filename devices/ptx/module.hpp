@@ -338,7 +338,7 @@ struct Variable {
   int64_t bytes = 0;  ///< 0 for an .extern unsized array (dynamic shared memory)
   int64_t align = 1;
   bool is_extern = false;
-  std::vector<uint8_t> initial;  ///< empty: zero
+  std::vector<uint8_t> initial;  ///< may be shorter than `bytes`: zeros follow
   /// Byte offset -> name of the variable or function whose address goes there, 8 bytes; what stands
   /// in `initial` at that offset is to be added to it.
   std::vector<std::pair<int64_t, std::string>> pointers;

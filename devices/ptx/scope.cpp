@@ -1,5 +1,6 @@
 #include "devices/ptx/scope.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 namespace assay::ptx {
@@ -96,8 +97,9 @@ int32_t Scopes::new_register(std::string_view name, Type type) {
 std::optional<Symbol> Scopes::find_in_range(Scope& scope, std::string_view name) {
   size_t digits = name.size();
   while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9') --digits;
-  // The prefix may itself end in digits: try each way to split.
-  for (size_t split = digits; split < name.size(); ++split) {
+  // The prefix may itself end in digits: try each way to split (kMaxRange has 7 digits).
+  for (size_t split = std::max(digits, name.size() - std::min<size_t>(name.size(), 7));
+       split < name.size(); ++split) {
     if (name[split] == '0' && split + 1 < name.size()) continue;
     const auto range = scope.ranges.find(name.substr(0, split));
     if (range == scope.ranges.end()) continue;

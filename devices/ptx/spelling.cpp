@@ -117,8 +117,7 @@ const std::unordered_map<std::string_view, Setter>& setters() {
       FIELD("full", full, true),
       FIELD("cc", carry_out, true),
       FIELD("NaN", nan, true),
-      FIELD("xorsign", xorsign_abs, true),
-      NOTHING("abs"),
+      FIELD("xorsign.abs", xorsign_abs, true),
       FIELD("wide", half, Half::wide),
       {"lo", [](Instruction& i) { set_half(i, Half::lo, Compare::lo); }},
       {"hi", [](Instruction& i) { set_half(i, Half::hi, Compare::hi); }},
@@ -309,6 +308,7 @@ struct Spelling {
   std::string_view mnemonic;
   std::vector<std::string_view> modifiers;
   std::vector<Type> types;
+  bool modifier_after_type = false;
 };
 
 Spelling take_apart(std::string_view text) {
@@ -317,11 +317,20 @@ Spelling take_apart(std::string_view text) {
   if (parts.empty()) return spelling;
   spelling.mnemonic = parts[0];
   for (size_t i = 1; i < parts.size(); ++i) {
+    if (parts[i] == "xorsign" && i + 1 < parts.size() && parts[i + 1] == "abs") {
+      // One modifier that is written with a dot.
+      const char* start = parts[i].data();
+      ++i;
+      const char* end = parts[i].data() + parts[i].size();
+      spelling.modifiers.emplace_back(start, static_cast<size_t>(end - start));
+      continue;
+    }
     const Type type = type_named(parts[i]);
     if (type != Type::none) {
       spelling.types.push_back(type);
     } else {
       spelling.modifiers.push_back(parts[i]);
+      spelling.modifier_after_type |= !spelling.types.empty();
     }
   }
   return spelling;
@@ -483,14 +492,17 @@ SpellingMatch match_spelling(std::string_view text) {
     failure.reason = "unknown instruction " + std::string(s.mnemonic);
     return failure;
   }
+  // prmt.b32.f4e is the one mnemonic with a modifier behind the type.
+  const bool ordered = !s.modifier_after_type || s.mnemonic == "prmt";
   for (const int row : rows->second) {
-    if (modifiers_match(compiled.rows[row], s.modifiers) &&
+    if (ordered && modifiers_match(compiled.rows[row], s.modifiers) &&
         types_match(compiled.rows[row], s.types)) {
       return accepted(s, row);
     }
   }
   failure.prototype.op = table()[rows->second.front()].op;
   failure.reason = special_reason(s);
+  if (failure.reason.empty() && !ordered) failure.reason = "a modifier behind the type";
   if (failure.reason.empty()) failure.reason = mismatch_reason(s, rows->second);
   return failure;
 }

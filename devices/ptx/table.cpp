@@ -13,7 +13,7 @@ using W = WrapRule;
 #define INTS "u8 u16 u32 u64 s8 s16 s32 s64"
 #define WORD_INTS "u16 u32 u64 s16 s32 s64"
 #define BITS "b16 b32 b64"
-#define MEMORY_TYPES "b8 b16 b32 b64 u8 u16 u32 u64 s8 s16 s32 s64 f16 bf16 f32 f64"
+#define MEMORY_TYPES "b8 b16 b32 b64 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64"
 #define MOVE_TYPES "b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64"
 #define COMPARE_SIGNED "(eq|ne|lt|le|gt|ge)"
 #define COMPARE_UNSIGNED "(eq|ne|lt|le|gt|ge|lo|ls|hi|hs)"
@@ -26,8 +26,8 @@ using W = WrapRule;
 #define SCOPE_REQUIRED "(cta|gpu|sys)"
 #define EVICT                                                                              \
   "{L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate} " \
-  "{L2::cache_hint} {L2::evict_last|L2::evict_normal|L2::evict_first} "                    \
-  "{L2::64B|L2::128B|L2::256B}"
+  "{L2::cache_hint}"
+#define PREFETCH "{L2::64B|L2::128B|L2::256B}"
 #define VECTOR "{v2|v4}"
 #define ATOM_HEAD "{relaxed|acquire|release|acq_rel} " SCOPE " " ATOM_SPACE " {L2::cache_hint} "
 #define RED_HEAD "{relaxed|release} " SCOPE " " ATOM_SPACE " {L2::cache_hint} "
@@ -43,19 +43,20 @@ const Row kMovement[] = {
     {Op::isspacep, "isspacep", "(global|shared|shared::cta|local|const|param|param::entry)", "", "",
      "p:pred, a:u64", D::compare, W::none},
 
-    {Op::ld, "ld", "{weak} " SPACE " {ca|cg|cs|lu|cv} " EVICT " " VECTOR, MEMORY_TYPES, "",
+    {Op::ld, "ld", "{weak} " SPACE " {ca|cg|cs|lu|cv} " EVICT " " PREFETCH " " VECTOR, MEMORY_TYPES,
+     "", "d~*, [a], c:policy?", D::load, W::load},
+    {Op::ld, "ld", "global nc {ca|cg|cs} " EVICT " " PREFETCH " " VECTOR, MEMORY_TYPES, "",
      "d~*, [a], c:policy?", D::load, W::load},
-    {Op::ld, "ld", "{global} nc {ca|cg|cs} " EVICT " " VECTOR, MEMORY_TYPES, "",
-     "d~*, [a], c:policy?", D::load, W::load},
-    {Op::ld, "ld", "volatile " SPACE " {L2::64B|L2::128B|L2::256B} " VECTOR, MEMORY_TYPES, "",
-     "d~*, [a]", D::load, W::load},
-    {Op::ld, "ld", "(relaxed|acquire) " SCOPE_REQUIRED " " ATOM_SPACE " " EVICT " " VECTOR,
+    {Op::ld, "ld", "volatile " ATOM_SPACE " " PREFETCH " " VECTOR, MEMORY_TYPES, "", "d~*, [a]",
+     D::load, W::load},
+    {Op::ld, "ld",
+     "(relaxed|acquire) " SCOPE_REQUIRED " " ATOM_SPACE " " EVICT " " PREFETCH " " VECTOR,
      MEMORY_TYPES, "", "d~*, [a], c:policy?", D::load, W::load},
     {Op::ldu, "ldu", "{global} " VECTOR, MEMORY_TYPES, "", "d~*, [a]", D::load, W::load},
 
     {Op::st, "st", "{weak} " WRITABLE " {wb|cg|cs|wt} " EVICT " " VECTOR, MEMORY_TYPES, "",
      "[a], b~*, c:policy?", D::store, W::store},
-    {Op::st, "st", "volatile " WRITABLE " " VECTOR, MEMORY_TYPES, "", "[a], b~*", D::store,
+    {Op::st, "st", "volatile " ATOM_SPACE " " VECTOR, MEMORY_TYPES, "", "[a], b~*", D::store,
      W::store},
     {Op::st, "st", "(relaxed|release) " SCOPE_REQUIRED " " ATOM_SPACE " " EVICT " " VECTOR,
      MEMORY_TYPES, "", "[a], b~*, c:policy?", D::store, W::store},
@@ -68,29 +69,37 @@ const Row kMovement[] = {
      "d, a:f32?", D::uniform, W::reset},
     {Op::createpolicy, "createpolicy", "cvt L2", "b64", "", "d, a", D::uniform, W::reset},
 
-    // 9.7.9.21 cvt. Integers.
+    // 9.7.9.21 cvt. Integers; .sat changes nothing where the destination holds every source value.
     {Op::cvt, "cvt", "{sat}", INTS, INTS, "d~, a~:S", D::resize, W::widen},
     {Op::cvt, "cvt", INT_RND " {ftz} {sat}", INTS, "f32", "d~, a~:S", D::any, W::reset},
-    {Op::cvt, "cvt", INT_RND " {sat}", INTS, "f16 bf16 f64", "d~, a~:S", D::any, W::reset},
-    {Op::cvt, "cvt", RND_REQUIRED " {sat}", "f16 bf16 f32 f64", INTS, "d~, a~:S", D::any, W::none},
+    {Op::cvt, "cvt", INT_RND " {sat}", INTS, "f16 f64", "d~, a~:S", D::any, W::reset},
+    {Op::cvt, "cvt", INT_RND, WORD_INTS, "bf16", "d~, a~:S", D::any, W::reset},
+    {Op::cvt, "cvt", RND_REQUIRED " {sat}", "f16 f32 f64", INTS, "d~, a~:S", D::any, W::none},
+    {Op::cvt, "cvt", RND_REQUIRED, "bf16", WORD_INTS, "d~, a~:S", D::any, W::none},
     // Widening floating point.
-    {Op::cvt, "cvt", "{ftz} {sat}", "f32", "f16 bf16", "d~, a~:S", D::any, W::none},
-    {Op::cvt, "cvt", "{ftz} {sat}", "f64", "f16 bf16 f32", "d~, a~:S", D::any, W::none},
+    {Op::cvt, "cvt", "{ftz} {sat}", "f32", "f16", "d~, a~:S", D::any, W::none},
+    {Op::cvt, "cvt", "{ftz}", "f32", "bf16", "d~, a~:S", D::any, W::none},
+    {Op::cvt, "cvt", "{ftz} {sat}", "f64", "f32", "d~, a~:S", D::any, W::none},
+    {Op::cvt, "cvt", "{sat}", "f64", "f16", "d~, a~:S", D::any, W::none},
+    {Op::cvt, "cvt", "", "f64", "bf16", "d~, a~:S", D::any, W::none},
     // Same type, also rounding to an integral value.
     {Op::cvt, "cvt", "{rni|rzi|rmi|rpi} {ftz} {sat}", "f32", "f32", "d~, a~:S", D::any, W::none},
-    {Op::cvt, "cvt", "{rni|rzi|rmi|rpi} {ftz} {sat}", "f16", "f16", "d~, a~:S", D::any, W::none},
-    {Op::cvt, "cvt", "{rni|rzi|rmi|rpi} {ftz} {sat}", "bf16", "bf16", "d~, a~:S", D::any, W::none},
+    {Op::cvt, "cvt", "{rni|rzi|rmi|rpi} {sat}", "f16", "f16", "d~, a~:S", D::any, W::none},
+    {Op::cvt, "cvt", "{rni|rzi|rmi|rpi}", "bf16", "bf16", "d~, a~:S", D::any, W::none},
     {Op::cvt, "cvt", "{rni|rzi|rmi|rpi} {sat}", "f64", "f64", "d~, a~:S", D::any, W::none},
     // Narrowing floating point.
     {Op::cvt, "cvt", RND_REQUIRED " {ftz} {sat}", "f32", "f64", "d~, a~:S", D::any, W::none},
-    {Op::cvt, "cvt", RND_REQUIRED " {ftz} {sat}", "f16", "f64 bf16", "d~, a~:S", D::any, W::none},
-    {Op::cvt, "cvt", RND_REQUIRED " {ftz} {sat}", "bf16", "f64 f16", "d~, a~:S", D::any, W::none},
-    {Op::cvt, "cvt", RND_REQUIRED " {ftz} {sat} {relu} {satfinite}", "f16 bf16", "f32", "d~, a~:S",
+    {Op::cvt, "cvt", RND_REQUIRED " {sat}", "f16", "f64", "d~, a~:S", D::any, W::none},
+    {Op::cvt, "cvt", RND_REQUIRED, "f16", "bf16", "d~, a~:S", D::any, W::none},
+    {Op::cvt, "cvt", RND_REQUIRED, "bf16", "f64 f16", "d~, a~:S", D::any, W::none},
+    {Op::cvt, "cvt", RND_REQUIRED " {ftz} {sat} {relu} {satfinite}", "f16", "f32", "d~, a~:S",
      D::any, W::none},
+    {Op::cvt, "cvt", RND_REQUIRED " {ftz} {relu} {satfinite}", "bf16", "f32", "d~, a~:S", D::any,
+     W::none},
     {Op::cvt, "cvt", "(rn|rz) {relu} {satfinite}", "f16x2 bf16x2", "f32", "d, a:S, b:S", D::pack2,
      W::none},
-    {Op::cvt, "cvt", "(rna|rn|rz) {relu} {satfinite}", "tf32", "f32", "d:b32, a:S", D::any,
-     W::none},
+    {Op::cvt, "cvt", "rna {satfinite}", "tf32", "f32", "d:b32, a:S", D::any, W::none},
+    {Op::cvt, "cvt", "(rn|rz) {relu} {satfinite}", "tf32", "f32", "d:b32, a:S", D::any, W::none},
 };
 
 // 9.7.1, 9.7.2: integer arithmetic, extended precision.
@@ -179,7 +188,7 @@ const Row kFloat[] = {
     {Op::fma, "fma", "rn {ftz} {sat|relu}", "f16x2", "", "d, a, b, c", D::half2, W::none},
     {Op::fma, "fma", "rn {relu}", "bf16", "", "d, a, b, c", D::any, W::none},
     {Op::fma, "fma", "rn {relu}", "bf16x2", "", "d, a, b, c", D::half2, W::none},
-    {Op::mad, "mad", RND " {ftz} {sat}", "f32", "", "d, a, b, c", D::any, W::none},
+    {Op::mad, "mad", RND_REQUIRED " {ftz} {sat}", "f32", "", "d, a, b, c", D::any, W::none},
     {Op::mad, "mad", RND_REQUIRED, "f64", "", "d, a, b, c", D::any, W::none},
     {Op::div, "div", "(approx|full) {ftz}", "f32", "", "d, a, b", D::any, W::none},
     {Op::div, "div", RND_REQUIRED " {ftz}", "f32", "", "d, a, b", D::any, W::none},
@@ -192,15 +201,15 @@ const Row kFloat[] = {
     {Op::neg, "neg", "", "f64 bf16", "", "d, a", D::any, W::none},
     {Op::neg, "neg", "{ftz}", "f16x2", "", "d, a", D::half2, W::none},
     {Op::neg, "neg", "", "bf16x2", "", "d, a", D::half2, W::none},
-    {Op::min, "min", "{ftz} {NaN} {xorsign} {abs}", "f32 f16", "", "d, a, b", D::any, W::none},
-    {Op::min, "min", "{ftz} {NaN} {xorsign} {abs}", "f16x2", "", "d, a, b", D::half2, W::none},
-    {Op::min, "min", "{NaN} {xorsign} {abs}", "bf16", "", "d, a, b", D::any, W::none},
-    {Op::min, "min", "{NaN} {xorsign} {abs}", "bf16x2", "", "d, a, b", D::half2, W::none},
+    {Op::min, "min", "{ftz} {NaN} {xorsign.abs}", "f32 f16", "", "d, a, b", D::any, W::none},
+    {Op::min, "min", "{ftz} {NaN} {xorsign.abs}", "f16x2", "", "d, a, b", D::half2, W::none},
+    {Op::min, "min", "{NaN} {xorsign.abs}", "bf16", "", "d, a, b", D::any, W::none},
+    {Op::min, "min", "{NaN} {xorsign.abs}", "bf16x2", "", "d, a, b", D::half2, W::none},
     {Op::min, "min", "", "f64", "", "d, a, b", D::any, W::none},
-    {Op::max, "max", "{ftz} {NaN} {xorsign} {abs}", "f32 f16", "", "d, a, b", D::any, W::none},
-    {Op::max, "max", "{ftz} {NaN} {xorsign} {abs}", "f16x2", "", "d, a, b", D::half2, W::none},
-    {Op::max, "max", "{NaN} {xorsign} {abs}", "bf16", "", "d, a, b", D::any, W::none},
-    {Op::max, "max", "{NaN} {xorsign} {abs}", "bf16x2", "", "d, a, b", D::half2, W::none},
+    {Op::max, "max", "{ftz} {NaN} {xorsign.abs}", "f32 f16", "", "d, a, b", D::any, W::none},
+    {Op::max, "max", "{ftz} {NaN} {xorsign.abs}", "f16x2", "", "d, a, b", D::half2, W::none},
+    {Op::max, "max", "{NaN} {xorsign.abs}", "bf16", "", "d, a, b", D::any, W::none},
+    {Op::max, "max", "{NaN} {xorsign.abs}", "bf16x2", "", "d, a, b", D::half2, W::none},
     {Op::max, "max", "", "f64", "", "d, a, b", D::any, W::none},
     {Op::rcp, "rcp", "approx {ftz}", "f32", "", "d, a", D::any, W::none},
     {Op::rcp, "rcp", RND_REQUIRED " {ftz}", "f32", "", "d, a", D::any, W::none},
@@ -226,10 +235,10 @@ const Row kFloat[] = {
 };
 
 // 9.7.6, 9.7.7: comparison and selection. The rows with a boolean operator take a predicate last.
-#define SETP(test, flags, types)                                                             \
-  {Op::setp, "setp", test flags, types, "", "p:pred|q, a, b", D::compare, W::none}, {        \
-    Op::setp, "setp", test flags " " BOOL, types, "", "p:pred|q, a, b, !c:pred", D::compare, \
-        W::none                                                                              \
+#define SETP(test, flags, types, result)                                                    \
+  {Op::setp, "setp", test flags, types, "", result ", a, b", D::compare, W::none}, {        \
+    Op::setp, "setp", test flags " " BOOL, types, "", result ", a, b, !c:pred", D::compare, \
+        W::none                                                                             \
   }
 #define SET(test, flags, types, source_types)                                                 \
   {Op::set, "set", test flags, types, source_types, "d, a:S, b:S", D::any, W::reset}, {       \
@@ -237,11 +246,13 @@ const Row kFloat[] = {
         W::reset                                                                              \
   }
 const Row kCompare[] = {
-    SETP("(eq|ne)", "", BITS),
-    SETP(COMPARE_SIGNED, "", "s16 s32 s64"),
-    SETP(COMPARE_UNSIGNED, "", "u16 u32 u64"),
-    SETP(COMPARE_FLOAT, " {ftz}", "f32 f16"),
-    SETP(COMPARE_FLOAT, "", "f64 bf16"),
+    SETP("(eq|ne)", "", BITS, "p:pred|q"),
+    SETP(COMPARE_SIGNED, "", "s16 s32 s64", "p:pred|q"),
+    SETP(COMPARE_UNSIGNED, "", "u16 u32 u64", "p:pred|q"),
+    SETP(COMPARE_FLOAT, " {ftz}", "f32", "p:pred|q"),
+    SETP(COMPARE_FLOAT, "", "f64", "p:pred|q"),
+    SETP(COMPARE_FLOAT, " {ftz}", "f16", "p:pred"),
+    SETP(COMPARE_FLOAT, "", "bf16", "p:pred"),
     SET("(eq|ne)", "", "u32 s32 f32", BITS),
     SET(COMPARE_SIGNED, "", "u32 s32 f32", "s16 s32 s64"),
     SET(COMPARE_UNSIGNED, "", "u32 s32 f32", "u16 u32 u64"),
@@ -249,6 +260,9 @@ const Row kCompare[] = {
     SET(COMPARE_FLOAT, "", "u32 s32 f32", "f64"),
     SET(COMPARE_FLOAT, " {ftz}", "u16 s16 u32 s32 f16", "f16"),
     SET(COMPARE_FLOAT, "", "u16 s16 u32 s32 bf16", "bf16"),
+    {Op::set, "set", COMPARE_FLOAT " {ftz}", "f16x2 u32 s32", "f16x2", "d, a:S, b:S", D::half2,
+     W::reset},
+    {Op::set, "set", COMPARE_FLOAT, "bf16x2 u32 s32", "bf16x2", "d, a:S, b:S", D::half2, W::reset},
     {Op::slct, "slct", "", MOVE_TYPES, "s32", "d, a, b, c:S", D::any, W::reset},
     {Op::slct, "slct", "{ftz}", MOVE_TYPES, "f32", "d, a, b, c:S", D::any, W::reset},
 };
@@ -263,8 +277,8 @@ const Row kAtomics[] = {
      W::reset},
     {Op::atom, "atom", ATOM_HEAD "exch", "b32 b64", "", "d, [a], b, e:policy?", D::atomic,
      W::reset},
-    {Op::atom, "atom", ATOM_HEAD "cas", "b16 b32 b64", "", "d, [a], b, c, e:policy?", D::atomic,
-     W::reset},
+    {Op::atom, "atom", "{relaxed|acquire|release|acq_rel} " SCOPE " " ATOM_SPACE " cas",
+     "b16 b32 b64", "", "d, [a], b, c", D::atomic, W::reset},
     {Op::atom, "atom", ATOM_HEAD "(inc|dec)", "u32", "", "d, [a], b, e:policy?", D::atomic,
      W::reset},
     {Op::atom, "atom", ATOM_HEAD "(min|max)", "u32 s32 u64 s64", "", "d, [a], b, e:policy?",

@@ -7,6 +7,7 @@ namespace assay::ptx {
 namespace {
 
 constexpr int64_t kMaxBytes = int64_t{1} << 47;  // a virtual address
+constexpr size_t kMaxInitial = size_t{1} << 26;
 constexpr size_t kMaxDimensions = 16;
 
 int64_t rounded_up(int64_t value, int64_t align) { return (value + align - 1) / align * align; }
@@ -72,6 +73,7 @@ int64_t VariableParser::total_bytes(const Token& at, const Attributes& attribute
 
 void VariableParser::put(Variable& variable, int64_t offset, uint64_t bits, int bytes) {
   const auto end = static_cast<size_t>(offset + bytes);
+  if (end > kMaxInitial) lexer_.fail_here("expected initial values in the first 64 MiB only");
   if (variable.initial.size() < end) variable.initial.resize(end);
   for (int i = 0; i < bytes; ++i) {
     variable.initial[static_cast<size_t>(offset) + i] = static_cast<uint8_t>(bits >> (8 * i));
