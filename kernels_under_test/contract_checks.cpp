@@ -120,6 +120,9 @@ void check_name(const Expr& node, const Scope& scope) {
     fail(node, "scalar '" + node.text + "' is no integer and cannot be used in " + scope.what);
   if (operand != nullptr)
     fail(node, "the value of scalar '" + node.text + "' is not known yet in " + scope.what);
+  for (const NamedExpr& derived : scope.contract.derive)
+    if (derived.name == node.text)
+      fail(node, "'" + node.text + "' is used in " + scope.what + " before its own line");
   fail(node,
        "unknown name '" + node.text + "' in " + scope.what + suggestion(node.text, scope.names));
 }

@@ -1,0 +1,1 @@
+// A source that is there; no test compiles it.
