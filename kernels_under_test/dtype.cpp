@@ -41,32 +41,34 @@ constexpr std::array<Row, 17> kRows{{
 
 const Row& row(DType type) { return kRows[static_cast<size_t>(type)]; }
 
-// Bit pattern of the largest finite value and of the overflow result (infinity, or NaN for e4m3),
-// sign clear.
-struct Encoding {
+// A floating type's format and the patterns, sign clear, of its largest finite value, of its
+// overflow result (infinity, or NaN for e4m3) and of its quiet NaN.
+struct FloatRow {
+  FloatFormat format;
   uint64_t largest;
   uint64_t overflow;
   uint64_t quiet_nan;
 };
 
-Encoding encoding_of(DType type) {
-  switch (type) {
-    case DType::f64:
-      return {0x7fefffffffffffff, 0x7ff0000000000000, 0x7ff8000000000000};
-    case DType::f32:
-      return {0x7f7fffff, 0x7f800000, 0x7fc00000};
-    case DType::f16:
-      return {0x7bff, 0x7c00, 0x7e00};
-    case DType::bf16:
-      return {0x7f7f, 0x7f80, 0x7fc0};
-    case DType::e4m3:
-      return {0x7e, 0x7f,
-              0x7f};  // no infinities: S.1111.111 is the only NaN (FP8 Formats, table 1)
-    case DType::e5m2:
-      return {0x7b, 0x7c, 0x7e};
-    default:
-      throw std::logic_error("no floating type: " + std::string(name(type)));
-  }
+// In the order of DType.
+constexpr std::array<FloatRow, 6> kFloatRows{{
+    {{53, -1022, 1023, true, std::numeric_limits<double>::max()},
+     0x7fefffffffffffff,
+     0x7ff0000000000000,
+     0x7ff8000000000000},
+    {{24, -126, 127, true, std::numeric_limits<float>::max()}, 0x7f7fffff, 0x7f800000, 0x7fc00000},
+    {{11, -14, 15, true, 65504.0}, 0x7bff, 0x7c00, 0x7e00},
+    {{8, -126, 127, true, 0x1.fep127}, 0x7f7f, 0x7f80, 0x7fc0},
+    // No infinities: S.1111.111 is the only NaN (FP8 Formats, table 1).
+    {{4, -6, 8, false, 448.0}, 0x7e, 0x7f, 0x7f},
+    {{3, -14, 15, true, 57344.0}, 0x7b, 0x7c, 0x7e},
+}};
+
+const FloatRow& float_row(DType type) {
+  const auto index = static_cast<size_t>(type);
+  if (index >= kFloatRows.size())
+    throw std::logic_error("no floating type: " + std::string(name(type)));
+  return kFloatRows[index];
 }
 
 // 2^exponent for -1074 <= exponent <= 1023.
@@ -75,24 +77,27 @@ double power_of_two(int exponent) {
   return std::bit_cast<double>(uint64_t{1} << (exponent + 1074));
 }
 
-// Decodes f16, bf16 and the 8-bit types.
+// Decodes f16 and the 8-bit types.
 double decode_small(DType type, uint64_t bits) {
-  const FloatFormat format = format_of(type);
-  const Encoding encoding = encoding_of(type);
-  const int fraction_bits = format.precision - 1;
-  const uint64_t sign_bit = uint64_t{1} << (bit_width(type) - 1);
-  const uint64_t magnitude = bits & (sign_bit - 1);
-  const double sign = (bits & sign_bit) != 0 ? -1.0 : 1.0;
-  if (magnitude > encoding.largest) {
-    if (format.has_infinity && magnitude == encoding.overflow)
-      return sign * std::numeric_limits<double>::infinity();
-    return std::copysign(std::numeric_limits<double>::quiet_NaN(), sign);
-  }
+  const FloatRow& row = float_row(type);
+  const int fraction_bits = row.format.precision - 1;
+  const int sign_position = bit_width(type) - 1;
+  const uint64_t magnitude = bits & ((uint64_t{1} << sign_position) - 1);
+  const uint64_t sign = (bits >> sign_position & 1) << 63;
   const uint64_t field = magnitude >> fraction_bits;
-  const uint64_t fraction = magnitude & ((uint64_t{1} << fraction_bits) - 1);
-  const uint64_t significand = field == 0 ? fraction : fraction | uint64_t{1} << fraction_bits;
-  const int exponent = format.min_exponent + (field == 0 ? 0 : static_cast<int>(field) - 1);
-  return sign * static_cast<double>(significand) * power_of_two(exponent - fraction_bits);
+  if (field == 0) {
+    const double value = static_cast<double>(magnitude) * row.format.smallest_subnormal();
+    return std::bit_cast<double>(std::bit_cast<uint64_t>(value) | sign);
+  }
+  if (magnitude > row.largest) {
+    const bool infinite = row.format.has_infinity && magnitude == row.overflow;
+    const double special = infinite ? std::numeric_limits<double>::infinity()
+                                    : std::numeric_limits<double>::quiet_NaN();
+    return std::bit_cast<double>(std::bit_cast<uint64_t>(special) | sign);
+  }
+  // Normal: the same fraction, the exponent field with double's bias.
+  const uint64_t rebias = static_cast<uint64_t>(row.format.min_exponent - 1 + 1023) << 52;
+  return std::bit_cast<double>(((magnitude << (52 - fraction_bits)) + rebias) | sign);
 }
 
 }  // namespace
@@ -116,26 +121,9 @@ double FloatFormat::smallest_subnormal() const {
   return power_of_two(min_exponent - precision + 1);
 }
 
-FloatFormat format_of(DType type) {
-  switch (type) {
-    case DType::f64:
-      return {53, -1022, 1023, true, std::numeric_limits<double>::max()};
-    case DType::f32:
-      return {24, -126, 127, true, std::numeric_limits<float>::max()};
-    case DType::f16:
-      return {11, -14, 15, true, 65504.0};
-    case DType::bf16:
-      return {8, -126, 127, true, 0x1.fep127};
-    case DType::e4m3:
-      return {4, -6, 8, false, 448.0};
-    case DType::e5m2:
-      return {3, -14, 15, true, 57344.0};
-    default:
-      throw std::logic_error("no floating type: " + std::string(name(type)));
-  }
-}
+FloatFormat format_of(DType type) { return float_row(type).format; }
 
-double to_double(DType type, uint64_t bits) {
+double detail::to_double(DType type, uint64_t bits) {
   switch (type) {
     case DType::f64:
       return std::bit_cast<double>(bits);
@@ -161,10 +149,10 @@ __int128 to_integer(DType type, uint64_t bits) {
   return (bits << shift) >> shift;
 }
 
-uint64_t round_to_bits(DType type, double value) {
+uint64_t detail::round_to_bits(DType type, double value) {
   if (type == DType::f64) return std::bit_cast<uint64_t>(value);
-  const FloatFormat format = format_of(type);
-  const Encoding encoding = encoding_of(type);
+  const FloatRow& encoding = float_row(type);
+  const FloatFormat& format = encoding.format;
   const uint64_t source = std::bit_cast<uint64_t>(value);
   const uint64_t sign = (source >> 63) << (bit_width(type) - 1);
   const int field = static_cast<int>((source >> 52) & 0x7ff);
@@ -182,19 +170,18 @@ uint64_t round_to_bits(DType type, double value) {
   const uint64_t rest = significand & ((uint64_t{1} << dropped) - 1);
   const uint64_t half = uint64_t{1} << (dropped - 1);
   if (rest > half || (rest == half && (kept & 1) != 0)) ++kept;
-  // `kept` carries the implicit one, hence the exponent field minus one; a carry moves on by
-  // itself.
-  const int biased = exponent - format.min_exponent;  // exponent field minus one
+  // `kept` holds the implicit one, so the exponent field is added minus one; a carry moves on into
+  // it by itself.
   if (below_normal == 0) {
     if (exponent > format.max_exponent) return sign | encoding.overflow;
-    kept += static_cast<uint64_t>(biased) << (format.precision - 1);
+    kept += static_cast<uint64_t>(exponent - format.min_exponent) << (format.precision - 1);
   }
   return sign | (kept > encoding.largest ? encoding.overflow : kept);
 }
 
 double ulp(DType type, double value) {
   if (std::isnan(value)) return value;
-  const FloatFormat format = format_of(type);
+  const FloatFormat& format = float_row(type).format;
   const int field = static_cast<int>((std::bit_cast<uint64_t>(value) >> 52) & 0x7ff);
   const int exponent = std::clamp(field - 1023, format.min_exponent, format.max_exponent);
   return power_of_two(exponent - format.precision + 1);

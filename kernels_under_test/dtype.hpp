@@ -4,6 +4,7 @@
 // "FP8 Formats for Deep Learning" (Micikevicius et al., 2022), e4m3 without infinities.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -11,7 +12,23 @@
 namespace assay {
 
 enum class DType : uint8_t {
-  f64, f32, f16, bf16, e4m3, e5m2, i64, i32, i16, i8, u64, u32, u16, u8, boolean, u4, i4
+  f64,
+  f32,
+  f16,
+  bf16,
+  e4m3,
+  e5m2,
+  i64,
+  i32,
+  i16,
+  i8,
+  u64,
+  u32,
+  u16,
+  u8,
+  boolean,
+  u4,
+  i4
 };
 
 std::string_view name(DType type);
@@ -39,12 +56,23 @@ struct FloatFormat {
 };
 FloatFormat format_of(DType type);  ///< floating types only
 
-/// The value of an element's bits; exact for every floating type and for integers below 2^53.
+namespace detail {  // every type, by the formats; below, f32 is a cast that the compiler inlines
 double to_double(DType type, uint64_t bits);
+uint64_t round_to_bits(DType type, double value);
+}  // namespace detail
+
+/// The value of an element's bits; exact for every floating type and for integers below 2^53.
+inline double to_double(DType type, uint64_t bits) {
+  if (type == DType::f32) return std::bit_cast<float>(static_cast<uint32_t>(bits));
+  return detail::to_double(type, bits);
+}
 /// The integer value of an integer element's bits.
 __int128 to_integer(DType type, uint64_t bits);
 /// Nearest-even rounding into a floating type; overflow gives infinity (NaN for e4m3).
-uint64_t round_to_bits(DType type, double value);
+inline uint64_t round_to_bits(DType type, double value) {
+  if (type == DType::f32) return std::bit_cast<uint32_t>(static_cast<float>(value));
+  return detail::round_to_bits(type, value);
+}
 /// Spacing of the type's numbers around `value` (an ulp of the binade that holds it), never below
 /// the smallest subnormal; for a value above the largest finite, the ulp of the largest binade.
 double ulp(DType type, double value);

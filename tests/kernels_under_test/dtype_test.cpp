@@ -197,6 +197,7 @@ TEST(DType, F32RoundsAsTheHardware) {
     if (std::isnan(value)) continue;
     const auto expected = std::bit_cast<uint32_t>(static_cast<float>(value));
     ASSERT_EQ(round_to_bits(DType::f32, value), expected) << value;
+    ASSERT_EQ(detail::round_to_bits(DType::f32, value), expected) << value;
   }
   EXPECT_EQ(to_double(DType::f32, 1), std::ldexp(1.0, -149));
   EXPECT_TRUE(std::isnan(to_double(DType::f32, round_to_bits(DType::f32, std::nan("")))));
