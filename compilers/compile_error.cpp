@@ -79,7 +79,12 @@ void throw_compile_error(const CompileRequest& request, const std::string& sourc
                          const std::string& log) {
   const std::optional<LogError> error = first_error(log);
   const std::string as_written = "\n" + log;
-  if (!error) throw InputError({request.source}, "does not compile" + as_written);
+  // Complaints about options name no place: "nvrtc: error: invalid value for --gpu-architecture".
+  if (!error || error->where.line == 0) {
+    const std::string first_line = log.substr(0, log.find('\n'));
+    throw InputError(request.where, "'" + request.source + "' does not compile: " + first_line +
+                                        (first_line == log ? "" : as_written));
+  }
   if (!concerns_entry(*error)) throw InputError(error->where, error->message + as_written);
   const std::vector<std::string> names = kernel_names(source_text);
   const std::string wanted = base_name(request.entry);

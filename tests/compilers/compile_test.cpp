@@ -158,6 +158,23 @@ TEST(Compile, AnEntryWithWrongArgumentsKeepsTheCompilersWords) {
   EXPECT_TRUE(contains(text, "entry 'fill<float, 32>' does not fit k.cu: error:")) << text;
 }
 
+TEST(Compile, ATargetThatTheCompilerLacksIsAnErrorInTheContract) {
+  Folder folder;
+  folder.write("k.cu", "__global__ void k(float* y, int n) { y[0] = 1; }\n");
+  Contract contract = contract_for(folder, "k.cu", "k", ", target = \"sm_10\"");
+  int tried = 0;
+  for (const CudaCompiler compiler : {CudaCompiler::nvrtc, CudaCompiler::nvcc}) {
+    if (!test::why_no(compiler).empty()) continue;
+    ++tried;
+    contract.source.compiler = compiler;
+    const std::string text =
+        message_of([&] { compile(contract, variant(DType::f32, 32, false), 0); });
+    EXPECT_TRUE(contains(text, "k.toml:2:")) << text;
+    EXPECT_TRUE(contains(text, "architecture")) << text;
+  }
+  if (tried == 0) GTEST_SKIP() << "neither NVRTC nor nvcc is here";
+}
+
 TEST(Compile, HiddenNvrtcIsAMissingDependencyThatSaysWhatToInstall) {
   Folder folder;
   folder.write("k.cu", kTemplate);
