@@ -247,13 +247,14 @@ ASSAY_INLINE uint32_t selectors(uint32_t c) {
 template <PrmtMode Mode>
 void prmt_bits(Rows& r) {
   map3<uint32_t, uint32_t, uint32_t, uint32_t>(r, [](uint32_t a, uint32_t b, uint32_t c) {
-    uint64_t bytes = (uint64_t(b) << 32) | a;
     uint32_t choice = selectors<Mode>(c);
     uint32_t result = 0;
     for (uint32_t k = 0; k < 4; ++k) {
       uint32_t select = (choice >> (4 * k)) & 15u;
-      uint32_t byte = uint32_t(bytes >> (8 * (select & 7u))) & 255u;
-      if (select & 8u) byte = byte & 128u ? 255u : 0u;  // the sign, replicated
+      uint32_t word = select & 4u ? b : a;
+      uint32_t byte = (word >> (8 * (select & 3u))) & 255u;
+      uint32_t sign = 0u - (byte >> 7);
+      byte = select & 8u ? sign & 255u : byte;  // the sign, replicated
       result |= byte << (8 * k);
     }
     return result;

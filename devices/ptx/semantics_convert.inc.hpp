@@ -245,12 +245,22 @@ void cvt_half_f32(Rows& r) {
 // cvt.f16x2.f32 d, a, b: a in the upper half.
 template <class H>
 void cvt_pair_f32(Rows& r) {
-  uint16_t a[kLanes] __attribute__((aligned(32))), b[kLanes] __attribute__((aligned(32)));
-  narrow_row<H, kLanes>(a, static_cast<const float*>(r.a));
-  narrow_row<H, kLanes>(b, static_cast<const float*>(r.b));
-  uint32_t* d = static_cast<uint32_t*>(r.d);
-  for (int i = 0; i < kLanes; ++i) d[i] = (uint32_t(a[i]) << 16) | b[i];
+  map2<uint32_t, float, float>(
+      r, [](float a, float b) { return (H::narrow(a) << 16) | H::narrow(b); });
 }
+#ifdef ASSAY_ROWS_AVX2
+template <>
+void cvt_pair_f32<F16>(Rows& r) {
+  const float* a = static_cast<const float*>(r.a);
+  const float* b = static_cast<const float*>(r.b);
+  __m128i* d = static_cast<__m128i*>(r.d);
+  for (int i = 0; i < kLanes / 8; ++i) {
+    __m128i upper = narrow_f16c(a + 8 * i), lower = narrow_f16c(b + 8 * i);
+    _mm_store_si128(d + 2 * i, _mm_unpacklo_epi16(lower, upper));
+    _mm_store_si128(d + 2 * i + 1, _mm_unpackhi_epi16(lower, upper));
+  }
+}
+#endif
 template <Type H, Rounding R, Limit L>
 void cvt_pair(Rows& r) {
   double x[kLanes];

@@ -12,7 +12,7 @@ namespace {
 template <Rounding R>
 ASSAY_INLINE float add32(float a, float b) {
   if (is_nearest(R)) return a + b;
-  return narrow<R>(add_odd<R>(a, b));
+  return add_narrow<R>(a, b);
 }
 template <Rounding R>
 ASSAY_INLINE float mul32(float a, float b) {
@@ -25,7 +25,7 @@ ASSAY_INLINE float fma32(float a, float b, float c) {
   if (is_nearest(R)) return __builtin_fmaf(a, b, c);
 #endif
   double product = static_cast<double>(a) * static_cast<double>(b);  // exact
-  return narrow<R>(add_odd<R>(product, c));
+  return add_narrow<R>(product, c);
 }
 /// For quotients and roots q of f32: the remainder a - q b is exact in f64 (a multiple of the
 /// product of both last places, no longer than 25 bits), so its sign is the residual's.
@@ -34,17 +34,18 @@ ASSAY_INLINE float div32(float a, float b) {
   float q = a / b;
   if (is_nearest(R)) return q;
   double remainder = static_cast<double>(a) - static_cast<double>(q) * static_cast<double>(b);
-  double residual = b < 0 ? -remainder : remainder;
-  bool exact = a == 0 || b == 0 || (bits_of(a) & 0x7f800000u) == 0x7f800000u ||
-               (bits_of(b) & 0x7f800000u) == 0x7f800000u;
-  return f32_of(step_directed<R, uint32_t>(bits_of(q), exact ? 0.0 : residual));
+  float residual = residual32(remainder);
+  residual = b < 0 ? -residual : residual;
+  // Quotients that are exact by IEEE 754: of or by an infinity or a zero.
+  bool special = q == 0 ? a == 0 || b - b != 0 : a - a != 0 || b == 0;
+  return f32_of(step_directed<R, uint32_t>(bits_of(q), special ? 0.0f : residual));
 }
 template <Rounding R>
 ASSAY_INLINE float sqrt32(float a) {
   float root = __builtin_sqrtf(a);
   if (is_nearest(R)) return root;
   double residual = static_cast<double>(a) - static_cast<double>(root) * static_cast<double>(root);
-  return f32_of(step_directed<R, uint32_t>(bits_of(root), residual));
+  return f32_of(step_directed<R, uint32_t>(bits_of(root), residual32(residual)));
 }
 
 template <Rounding R, bool Ftz, bool Sat>

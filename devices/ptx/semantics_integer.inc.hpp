@@ -104,6 +104,25 @@ void rem_s32(Rows& r) {
   });
 }
 
+// An f64 in [0, 2^32) down to an integer: adding 2^52 puts the nearest one into the low bits.
+ASSAY_INLINE uint32_t floor_u32(double x) {
+  double nearest = (x + 0x1p52) - 0x1p52;
+  double floor = nearest > x ? nearest - 1.0 : nearest;
+  return static_cast<uint32_t>(bits_of(floor + 0x1p52));
+}
+void div_u32(Rows& r) {
+  map2<uint32_t, uint32_t, uint32_t>(r, [](uint32_t a, uint32_t b) {
+    uint32_t q = floor_u32(static_cast<double>(a) / static_cast<double>(b == 0 ? 1u : b));
+    return b == 0 ? ~0u : q;
+  });
+}
+void rem_u32(Rows& r) {
+  map2<uint32_t, uint32_t, uint32_t>(r, [](uint32_t a, uint32_t b) {
+    uint32_t q = floor_u32(static_cast<double>(a) / static_cast<double>(b == 0 ? 1u : b));
+    return b == 0 ? ~0u : a - q * b;
+  });
+}
+
 template <class T>
 void abs_int(Rows& r) {
   using U = decltype(T() + 0u);
@@ -188,9 +207,11 @@ RowFunction integer_row(const Form& form) {
       return add_row<true>(form);
     case Op::div:
       if (form.type == Type::s32) return div_s32;
+      if (form.type == Type::u32) return div_u32;
       return by_integer(form.type, []<class T, class U>() -> RowFunction { return div_int<T>; });
     case Op::rem:
       if (form.type == Type::s32) return rem_s32;
+      if (form.type == Type::u32) return rem_u32;
       return by_integer(form.type, []<class T, class U>() -> RowFunction { return rem_int<T>; });
     case Op::abs:
       return by_integer(form.type, []<class T, class U>() -> RowFunction {

@@ -168,65 +168,77 @@ ASSAY_INLINE uint32_t mask_where(const T* a, const T* b, F f) {
 /// Rounding::none as an arithmetic rounding is to nearest even.
 constexpr bool is_nearest(Rounding r) { return r == Rounding::none || r == Rounding::rn; }
 
-/// `value` is the nearest T to an exact number that differs from it by something of `residual`'s
-/// sign; moves it to the neighbour that directed rounding R gives. Holds for an overflow to
-/// infinity (residual of the opposite sign) and an underflow to a zero of the exact number's sign.
+/// `bits` hold the number nearest to an exact one, or one of its two neighbours; `residual` has the
+/// sign of exact minus nearest. Moves to the neighbour that directed rounding R gives. Holds for an
+/// overflow to infinity (residual of the opposite sign) and an underflow to a zero of the exact
+/// number's sign. A NaN residual moves nothing.
 template <Rounding R, class Bits, class T>
 ASSAY_INLINE Bits step_directed(Bits bits, T residual) {
-  constexpr Bits sign_bit = Bits(Bits(1) << (sizeof(Bits) * 8 - 1));
-  bool negative = (bits & sign_bit) != 0;
-  bool below = residual < 0;  // the exact number is below `value`
-  bool above = residual > 0;
-  bool toward_zero = negative ? above : below;
-  bool away = negative ? below : above;
-  if (R == Rounding::rz) return Bits(bits - Bits(toward_zero));
-  if (R == Rounding::rm)
-    return Bits(bits - Bits(toward_zero && !negative) + Bits(away && negative));
-  if (R == Rounding::rp)
-    return Bits(bits - Bits(toward_zero && negative) + Bits(away && !negative));
+  constexpr int top = sizeof(Bits) * 8 - 1;
+  Bits sign = Bits(bits >> top);
+  if (R == Rounding::rz) {
+    T outward = sign ? -residual : residual;
+    return Bits(bits - (outward < 0 ? Bits(1) : Bits(0)));
+  }
+  if (R == Rounding::rm) return Bits(bits + (residual < 0 ? Bits(2 * sign - 1) : Bits(0)));
+  if (R == Rounding::rp) return Bits(bits + (residual > 0 ? Bits(1 - 2 * sign) : Bits(0)));
   return bits;
 }
+/// Rounding to odd: an even neighbour of an inexact number moves to the other one.
+template <class Bits, class T>
+ASSAY_INLINE Bits step_odd(Bits bits, T residual) {
+  constexpr int top = sizeof(Bits) * 8 - 1;
+  Bits differ = Bits((bits ^ bits_of(residual)) >> top);
+  T magnitude = residual < 0 ? -residual : residual;
+  Bits step = magnitude > 0 ? Bits(1 - 2 * differ) : Bits(0);
+  return Bits(bits + ((bits & 1) ? Bits(0) : step));
+}
+/// A residual of f64 as f32 of the same sign: scaled so that nothing nonzero underflows.
+ASSAY_INLINE float residual32(double residual) { return static_cast<float>(residual * 0x1p1000); }
 
 /// f64 to f32. NaN stays some NaN.
 template <Rounding R>
 ASSAY_INLINE float narrow(double x) {
   float nearest = static_cast<float>(x);
   if (is_nearest(R)) return nearest;
-  double residual = x - static_cast<double>(nearest);  // exact; infinite after an overflow
+  // The difference is exact; infinite after an overflow.
+  float residual = residual32(x - static_cast<double>(nearest));
   return f32_of(step_directed<R, uint32_t>(bits_of(nearest), residual));
 }
-
-/// The sum of two doubles rounded to odd; exact sums, infinities and NaN as they are. The operands
-/// come from f32 arithmetic, so nothing overflows. An exact zero gets the sign that R asks for.
-template <Rounding R>
-ASSAY_INLINE double add_odd(double a, double b) {
-  double sum = a + b;
-  double shadow = sum - a;
-  double error = (a - (sum - shadow)) + (b - shadow);  // Knuth's TwoSum
-  uint64_t bits = bits_of(sum);
-  bool negative = (bits >> 63) != 0;
-  bool inexact = error > 0 || error < 0;  // false for NaN (infinite sums)
-  bool grows = (error < 0) == negative;
-  bool even = (bits & 1) == 0;
-  bits += inexact && even ? (grows ? uint64_t(1) : ~uint64_t(0)) : uint64_t(0);
-  if (R == Rounding::rm) {  // IEEE 754 6.3: -0 unless both are +0
-    bool zero_sum = sum == 0 && ((bits_of(a) | bits_of(b)) >> 63) != 0;
-    bits |= zero_sum ? uint64_t(1) << 63 : 0;
-  }
-  return f64_of(bits);
-}
-
 /// f64 to f32 rounded to odd: the first of two roundings whose second may be any.
 ASSAY_INLINE float narrow_odd(double x) {
   float nearest = static_cast<float>(x);
-  double residual = x - static_cast<double>(nearest);
-  uint32_t bits = bits_of(nearest);
-  bool negative = (bits >> 31) != 0;
-  bool inexact = residual > 0 || residual < 0;
-  bool grows = (residual < 0) == negative;
-  bool even = (bits & 1) == 0;
-  bits += inexact && even ? (grows ? 1u : ~0u) : 0u;
-  return f32_of(bits);
+  float residual = residual32(x - static_cast<double>(nearest));
+  return f32_of(step_odd(bits_of(nearest), residual));
+}
+
+/// a + b and its rounding error (Knuth's TwoSum), for operands whose sum cannot overflow. An exact
+/// zero gets the sign that R asks for: IEEE 754 6.3, -0 for rm unless both are +0.
+template <class T>
+struct Sum {
+  T value, error;
+};
+template <Rounding R, class T>
+ASSAY_INLINE Sum<T> two_sum(T a, T b) {
+  T sum = R == Rounding::rm ? -(-a - b) : a + b;
+  T shadow = sum - a;
+  return {sum, (a - (sum - shadow)) + (b - shadow)};
+}
+/// The sum of two numbers rounded to odd.
+template <class T>
+ASSAY_INLINE T add_odd(T a, T b) {
+  Sum<T> s = two_sum<Rounding::rn>(a, b);
+  return __builtin_bit_cast(T, step_odd(bits_of(s.value), s.error));
+}
+/// The sum of two doubles, products of f32 or f32 themselves, rounded once to f32.
+template <Rounding R>
+ASSAY_INLINE float add_narrow(double a, double b) {
+  if (is_nearest(R)) return static_cast<float>(add_odd(a, b));
+  Sum<double> s = two_sum<R>(a, b);
+  float nearest = static_cast<float>(s.value);
+  // The first difference is 0 or larger than the error, and a multiple of f64's last place.
+  float residual = residual32((s.value - static_cast<double>(nearest)) + s.error);
+  return f32_of(step_directed<R, uint32_t>(bits_of(nearest), residual));
 }
 
 // ---- choosing instantiations ----
