@@ -53,6 +53,7 @@ void KernelReport::add(const Case& c, const CheckResult& result, double spent) {
   } else {
     variants.insert(c.variant().text());
   }
+  judged += result.verdict.judged;
   if (is_ordinary(c)) {
     ordinary += result.verdict.judged;
     weak += result.verdict.weak;
@@ -67,6 +68,7 @@ void KernelReport::add(const Case& c, const CheckResult& result, double spent) {
 
 void KernelReport::add(const KernelReport& other) {
   cases += other.cases;
+  judged += other.judged;
   variants.insert(other.variants.begin(), other.variants.end());
   for (const auto& [reason, count] : other.skipped) skipped[reason] += count;
   ordinary += other.ordinary;
@@ -86,6 +88,15 @@ int64_t Report::skipped_cases() const {
   int64_t sum = 0;
   for (const KernelReport& kernel : kernels) sum += kernel.skipped_cases();
   return sum;
+}
+
+bool Report::proves_nothing() const {
+  if (command != Command::smoke) return cases() == 0;
+  // Zero cases never pass, nor do cases without an element.
+  return std::any_of(kernels.begin(), kernels.end(), [](const KernelReport& kernel) {
+    const bool all_skipped = kernel.cases > 0 && kernel.skipped_cases() == kernel.cases;
+    return kernel.judged == 0 && !all_skipped;
+  });
 }
 
 int64_t Report::new_findings() const {
@@ -124,8 +135,7 @@ Exit Report::exit() const {
     return sound && all && false_alarms() == 0 ? Exit::clean : Exit::findings;
   }
   if (new_findings() > 0) return Exit::findings;
-  // Zero cases never pass.
-  if (cases() == 0) return Exit::bad_input;
+  if (proves_nothing()) return Exit::bad_input;
   return skipped_cases() > 0 ? Exit::skipped : Exit::clean;
 }
 

@@ -17,6 +17,7 @@ struct KernelReport {
   std::string kernel;
   std::string contract;  ///< path of the contract file
   int64_t cases = 0;
+  int64_t judged = 0;              ///< elements
   std::set<std::string> variants;          ///< variants that ran, as text
   int64_t variants_total = 0;              ///< that the contract admits
   std::map<std::string, int64_t> skipped;  ///< cases by reason
@@ -67,6 +68,8 @@ struct Report {
 
   int64_t cases() const;
   int64_t skipped_cases() const;
+  /// Whether a kernel's cases ran, not all were skipped, and yet no element was judged.
+  bool proves_nothing() const;
   int64_t new_findings() const;  ///< without the known ones
   int64_t found_pairs() const;
   int64_t false_alarms() const;

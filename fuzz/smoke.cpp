@@ -226,6 +226,9 @@ Exit run_smoke(const Options& options, Streams streams) {
   report.findings = file_findings(options, tally.findings, contracts);
   report.seconds = run.spent();
   print_report(report, options, streams);
+  if (report.exit() == Exit::bad_input) {
+    throw InputError({}, "a kernel had no element to judge: nothing is proven");
+  }
   return report.exit();
 }
 

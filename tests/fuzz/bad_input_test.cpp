@@ -1,0 +1,410 @@
+// Bad input of every kind that we could think of: one clear line on stderr, with its place, and the
+// right exit status. Each row is a mistake that a user makes.
+#include <functional>
+
+#include "tests/fuzz/run_assay.hpp"
+
+namespace assay::testing {
+namespace {
+
+struct Mistake {
+  const char* name;
+  int status;
+  std::vector<std::string> says;  ///< what the line must contain
+  std::function<Outcome(const Project&)> make;
+};
+
+std::string quoted(const std::string& path) { return "'" + path + "'"; }
+
+/// Smoke over the project's contract after one change in it.
+Outcome with_contract(const Project& p, const std::string& from, const std::string& to) {
+  p.folder.write("scale_rows.toml", replaced(kScaleContract, from, to));
+  return run_assay({"smoke", p.contract, "--cases", "3", "--jobs", "1", "--out", p.out});
+}
+
+Outcome with_source(const Project& p, const std::string& from, const std::string& to) {
+  p.folder.write("scale_rows.cu", replaced(kScaleSource, from, to));
+  return run_assay({"smoke", p.contract, "--cases", "3", "--jobs", "1", "--out", p.out});
+}
+
+/// Repro of the project's case after one change in it.
+Outcome with_case(const Project& p, const std::string& from, const std::string& to) {
+  p.folder.write("good.case", replaced(kScaleCase, from, to));
+  return run_assay({"repro", p.case_file});
+}
+
+Outcome with_ptx(const Project& p, const std::string& body) {
+  p.folder.write("scale_rows.ptx",
+                 ".version 8.0\n.target sm_80\n.address_size 64\n"
+                 ".visible .entry scale(.param .u64 y, .param .u64 x, .param .u32 n)\n{\n" +
+                     body + "\nret;\n}\n");
+  std::string contract =
+      replaced(kScaleContract, "cuda = \"scale_rows.cu\", entry = \"scale_rows<{T}>\"",
+               "ptx = \"scale_rows.ptx\", entry = \"scale\"");
+  p.folder.write("scale_rows.toml", contract);
+  return run_assay({"smoke", p.contract, "--cases", "3", "--jobs", "1", "--out", p.out});
+}
+
+const std::vector<Mistake>& mistakes() {
+  static const std::vector<Mistake> all{
+      // --- command line
+      // ---------------------------------------------------------------------------
+      {"no_command", 2, {"no command", "smoke"}, [](auto&) { return run_assay({}); }},
+      {"unknown_command",
+       2,
+       {"unknown command 'smok'", "did you mean 'smoke'"},
+       [](auto&) { return run_assay({"smok"}); }},
+      {"unknown_option",
+       2,
+       {"--kases"},
+       [](auto&) {
+         return run_assay({"smoke", "--kases", "3"});
+       }},
+      {"unknown_device",
+       2,
+       {"unknown device 'ptz'", "did you mean 'ptx'"},
+       [](auto&) {
+         return run_assay({"smoke", "--device", "ptz"});
+       }},
+      {"device_cuda",
+       3,
+       {"device 'cuda' is not built yet"},
+       [](auto&) {
+         return run_assay({"smoke", "--device", "cuda"});
+       }},
+      {"device_torch",
+       3,
+       {"device 'torch' is not built yet"},
+       [](auto&) {
+         return run_assay({"smoke", "--device", "torch"});
+       }},
+      {"bad_duration",
+       2,
+       {"--for", "'5 bananas'", "30s"},
+       [](auto&) {
+         return run_assay({"smoke", "--for", "5 bananas"});
+       }},
+      {"duration_zero",
+       2,
+       {"--for"},
+       [](auto&) {
+         return run_assay({"smoke", "--for", "0s"});
+       }},
+      {"jobs_zero",
+       2,
+       {"--jobs", "at least 1"},
+       [](auto&) {
+         return run_assay({"smoke", "--jobs", "0"});
+       }},
+      {"cases_zero",
+       2,
+       {"--cases", "at least 1"},
+       [](auto&) {
+         return run_assay({"smoke", "--cases", "0"});
+       }},
+      {"cases_no_number",
+       2,
+       {"--cases", "'many'"},
+       [](auto&) {
+         return run_assay({"smoke", "--cases", "many"});
+       }},
+      {"seed_negative",
+       2,
+       {"--seed"},
+       [](auto&) {
+         return run_assay({"smoke", "--seed=-1"});
+       }},
+      {"unknown_format",
+       2,
+       {"unknown format 'xml'", "junit"},
+       [](auto&) {
+         return run_assay({"smoke", "--format", "xml"});
+       }},
+      {"bad_disk_cap",
+       2,
+       {"--max-disk", "'lots'"},
+       [](auto&) {
+         return run_assay({"fuzz", "--max-disk", "lots"});
+       }},
+      {"repro_without_file", 2, {"file"}, [](auto&) { return run_assay({"repro"}); }},
+      // --- which kernel
+      // ---------------------------------------------------------------------------
+      {"unknown_kernel",
+       2,
+       {"unknown kernel 'sofmax'", "did you mean 'softmax'"},
+       [](auto&) {
+         return run_assay({"smoke", "sofmax"});
+       }},
+      {"missing_contract",
+       2,
+       {"none.toml", "no such contract file"},
+       [](const Project& p) {
+         return run_assay({"smoke", p.folder / "none.toml"});
+       }},
+      {"folder_as_contract",
+       2,
+       {"is a folder"},
+       [](const Project& p) {
+         return run_assay({"smoke", p.folder.path()});
+       }},
+      {"kernel_twice",
+       2,
+       {"given twice"},
+       [](const Project& p) {
+         return run_assay({"smoke", p.contract, p.contract});
+       }},
+      {"no_pairs",
+       2,
+       {"holds no pair"},
+       [](const Project& p) {
+         return run_assay({"score", "--planted", p.folder.path()});
+       }},
+      // --- contracts
+      // ------------------------------------------------------------------------------
+      {"binary_contract",
+       2,
+       {"scale_rows.toml:1:"},
+       [](const Project& p) {
+         p.folder.write("scale_rows.toml", std::string("\x7f"
+                                                       "ELF\x02\x01\x00\x00\xff\xfe",
+                                                       10));
+         return run_assay({"smoke", p.contract});
+       }},
+      {"wrong_key",
+       2,
+       {"scale_rows.toml:5:1", "lunch", "launch"},
+       [](auto& p) { return with_contract(p, "launch = {", "lunch = {"); }},
+      {"bad_expression",
+       2,
+       {"scale_rows.toml:5:"},
+       [](auto& p) { return with_contract(p, "ceil_div(n, 64)", "ceil_div(n, 64"); }},
+      {"unknown_name_in_launch",
+       2,
+       {"scale_rows.toml:5:", "m"},
+       [](auto& p) { return with_contract(p, "ceil_div(n, 64)", "ceil_div(m, 64)"); }},
+      {"unknown_dimension_in_formula",
+       2,
+       {"scale_rows.toml:12:", "cols"},
+       [](auto& p) { return with_contract(p, "x + x", "sum(x, cols)"); }},
+      {"unknown_operand_in_formula",
+       2,
+       {"scale_rows.toml:12:", "z"},
+       [](auto& p) { return with_contract(p, "x + x", "x + z"); }},
+      {"unknown_dtype",
+       2,
+       {"scale_rows.toml:3:", "float32"},
+       [](auto& p) { return with_contract(p, "\"f32\"", "\"float32\""); }},
+      {"contract_without_args",
+       2,
+       {"scale_rows.toml", "args"},
+       [](const Project& p) {
+         const std::string text = kScaleContract;
+         const size_t from = text.find("args");
+         const size_t to = text.find("[formula]");
+         p.folder.write("scale_rows.toml", text.substr(0, from) + text.substr(to));
+         return run_assay({"smoke", p.contract});
+       }},
+      {"negative_size_in_contract",
+       2,
+       {"scale_rows.toml:4:"},
+       [](auto& p) { return with_contract(p, "min = 0, max = 5000", "min = -3, max = -1"); }},
+      {"all_sizes_zero",
+       2,
+       {"nothing is proven"},
+       [](auto& p) { return with_contract(p, "min = 0, max = 5000", "min = 0, max = 0"); }},
+      // --- sources
+      // --------------------------------------------------------------------------------
+      {"source_missing",
+       2,
+       {"scale_rows.cu"},
+       [](const Project& p) {
+         fs::remove(p.source);
+         return run_assay({"smoke", p.contract});
+       }},
+      {"compile_error",
+       2,
+       {"scale_rows.cu", "4", "undeclared"},
+       [](auto& p) { return with_source(p, "x[i] + x[i]", "undeclared[i]"); }},
+      {"entry_not_found",
+       2,
+       {"scale_cols"},
+       [](auto& p) {
+         return with_contract(p, "entry = \"scale_rows<{T}>\"", "entry = \"scale_cols<{T}>\"");
+       }},
+      {"nvrtc_absent",
+       3,
+       {"NVRTC"},
+       [](const Project& p) {
+         return run_shell("ASSAY_NVRTC=none ASSAY_CACHE=" + quoted(p.folder / "cache") + " " +
+                          ASSAY_PROGRAM + " smoke " + quoted(p.contract) + " --cases 3");
+       }},
+      {"broken_ptx",
+       2,
+       {"scale_rows.ptx:6:"},
+       [](auto& p) { return with_ptx(p, "add.s32 %r1 5"); }},
+      {"unknown_instruction",
+       4,
+       {},
+       [](auto& p) { return with_ptx(p, ".reg .b32 %r<9>;\nfrobnicate.b32 %r1, %r2;"); }},
+      {"shared_memory_over_the_limit",
+       1,
+       {},
+       [](auto& p) {
+         return with_contract(p, "block = [64] }", "block = [64], shared = 300000 }");
+       }},
+      // --- cases
+      // ----------------------------------------------------------------------------------
+      {"missing_case",
+       2,
+       {"none.case", "cannot read"},
+       [](const Project& p) {
+         return run_assay({"repro", p.folder / "none.case"});
+       }},
+      {"folder_as_case",
+       2,
+       {"is a folder"},
+       [](const Project& p) {
+         return run_assay({"repro", p.folder.path()});
+       }},
+      {"binary_case",
+       2,
+       {"good.case:1:"},
+       [](const Project& p) {
+         p.folder.write("good.case", std::string("\x00\x01\x02\xff\n\xfe", 6));
+         return run_assay({"repro", p.case_file});
+       }},
+      {"empty_case",
+       2,
+       {"good.case"},
+       [](const Project& p) {
+         p.folder.write("good.case", "");
+         return run_assay({"repro", p.case_file});
+       }},
+      {"truncated_case",
+       2,
+       {"good.case:", "end"},
+       [](auto& p) { return with_case(p, "end\n", ""); }},
+      {"case_of_another_kernel",
+       2,
+       {"good.case", "scale_rows", "softmax"},
+       [](const Project& p) {
+         p.folder.write("good.case", replaced(kScaleCase, "scale_rows", "softmax"));
+         return run_assay({"repro", p.case_file, "--contract", p.contract});
+       }},
+      {"case_of_unknown_kernel",
+       2,
+       {"unknown kernel 'scale_rowz'"},
+       [](auto& p) { return with_case(p, "scale_rows", "scale_rowz"); }},
+      {"dtype_that_the_kernel_lacks",
+       2,
+       {"good.case", "bf16"},
+       [](auto& p) { return with_case(p, "T=f32", "T=bf16"); }},
+      {"negative_size",
+       2,
+       {"good.case", "-5"},
+       [](auto& p) { return with_case(p, "n=100", "n=-5"); }},
+      {"size_above_the_limit",
+       2,
+       {"good.case", "5001"},
+       [](auto& p) { return with_case(p, "n=100", "n=5001"); }},
+      {"unknown_size",
+       2,
+       {"good.case", "rows"},
+       [](auto& p) { return with_case(p, "n=100", "n=100 rows=3"); }},
+      {"unknown_value_class",
+       2,
+       {"good.case", "exotic"},
+       [](auto& p) { return with_case(p, "values x exact", "values x exotic"); }},
+      {"block_outside_the_grid",
+       2,
+       {"good.case"},
+       [](auto& p) { return with_case(p, "seed 7", "blocks 99\nseed 7"); }},
+      {"override_outside_the_operand",
+       2,
+       {"good.case"},
+       [](auto& p) { return with_case(p, "seed 7", "set x[100] = 1\nseed 7"); }},
+      {"shrink_of_a_passing_case",
+       2,
+       {"good.case", "passes"},
+       [](const Project& p) {
+         return run_assay({"shrink", p.case_file});
+       }},
+      // --- where results go
+      // -----------------------------------------------------------------------
+      {"unwritable_folder",
+       2,
+       {"cannot make this folder"},
+       [](const Project& p) {
+         return run_assay({"fuzz", p.contract, "--cases", "3", "--out", p.case_file + "/below"});
+       }},
+      {"unwritable_findings",
+       2,
+       {"cannot make this folder"},
+       [](const Project& p) {
+         p.folder.write("scale_rows.cu", buggy_source());
+         return run_assay({"smoke", p.contract, "--cases", "9", "--out", p.case_file});
+       }},
+      {"full_disk_for_a_case",
+       2,
+       {"/dev/full", "No space left"},
+       [](const Project& p) {
+         p.folder.write("scale_rows.cu", buggy_source());
+         return run_assay({"shrink", p.case_file, "--out", "/dev/full"});
+       }},
+      {"full_disk_for_results",
+       2,
+       {"cannot write the results"},
+       [](auto&) { return run_shell(std::string(ASSAY_PROGRAM) + " list >/dev/full"); }},
+      {"file_size_limit",
+       2,
+       {"cannot write", "too large"},
+       [](const Project& p) {
+         return run_shell("ulimit -f 8; " + std::string(ASSAY_PROGRAM) + " fuzz " +
+                          quoted(p.contract) + " --cases 3 --out " + quoted(p.out));
+       }},
+      {"damaged_state",
+       2,
+       {"state.txt:1:1"},
+       [](const Project& p) {
+         p.folder.write("out/state.txt", "something else\n");
+         return run_assay({"fuzz", p.contract, "--cases", "3", "--out", p.out});
+       }},
+  };
+  return all;
+}
+
+/// Lines of stderr that report a problem. Runs that reach their cases print their seed before.
+std::vector<std::string> problem_lines(const std::string& err) {
+  std::vector<std::string> lines;
+  std::istringstream in(err);
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with("assay smoke: seed") && !line.starts_with("assay fuzz: seed") &&
+        !line.starts_with("assay score: seed")) {
+      lines.push_back(line);
+    }
+  }
+  return lines;
+}
+
+class BadInput : public ::testing::TestWithParam<Mistake> {};
+
+TEST_P(BadInput, IsReportedInOneLine) {
+  const Mistake& mistake = GetParam();
+  const Project project;
+  const Outcome outcome = mistake.make(project);
+  EXPECT_EQ(outcome.status, mistake.status) << outcome.out << outcome.err;
+  if (mistake.status != 2 && mistake.status != 3) return;
+  const std::string all = outcome.out + outcome.err;
+  for (const std::string& text : mistake.says) {
+    EXPECT_NE(all.find(text), std::string::npos) << "should say " << text << ":\n" << all;
+  }
+  EXPECT_LE(problem_lines(outcome.err).size(), 1u) << outcome.err;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, BadInput, ::testing::ValuesIn(mistakes()),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(BadInput, HasAtLeast25Kinds) { EXPECT_GE(mistakes().size(), 25u); }
+
+}  // namespace
+}  // namespace assay::testing

@@ -1,0 +1,105 @@
+// `assay fuzz`: worker processes, resume, a clean end; and both engines over the target.
+#include <signal.h>
+
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "fuzz/findings.hpp"
+#include "fuzz/overnight.hpp"
+#include "fuzz/worker_process.hpp"
+#include "tests/fuzz/run_assay.hpp"
+
+namespace assay::testing {
+namespace {
+
+std::string program(const char* name) { return std::string(ASSAY_BUILD_DIR) + "/" + name; }
+
+nlohmann::json fuzz_json(const Project& p, const std::string& seconds) {
+  const Outcome outcome = run_shell(program("assay") + " fuzz " + p.contract +
+                                    " --jobs 2 --json --for " + seconds + " --out " + p.out);
+  return nlohmann::json::parse(outcome.out);
+}
+
+TEST(FuzzCommand, FindsFilesAndResumes) {
+  const Project p;
+  p.folder.write("scale_rows.cu", buggy_source());
+  const auto first = fuzz_json(p, "2s");
+  EXPECT_EQ(first.at("exit"), 1) << first;
+  EXPECT_GT(first.at("cases"), 10);
+  ASSERT_GE(first.at("findings").size(), 1u);
+  const std::string file = first.at("findings")[0].at("case");
+  EXPECT_EQ(load_case(file).recorded.kind, "unwritten");
+  const int64_t before = read_state({p.out}).at("scale_rows").executions;
+  EXPECT_GT(before, 0);
+  const std::string text = read_whole(file);
+
+  const auto second = fuzz_json(p, "2s");
+  EXPECT_GT(read_state({p.out}).at("scale_rows").executions, before);
+  EXPECT_EQ(second.at("findings").size(), first.at("findings").size()) << "the same bug, once";
+  EXPECT_EQ(read_whole(file), text) << "an earlier finding is left as it is";
+}
+
+TEST(FuzzCommand, EndsCleanlyWhenInterrupted) {
+  const Project p;
+  const std::string log = p.folder / "log";
+  const pid_t pid = start_process(
+      {program("assay"), "fuzz", p.contract, "--jobs", "1", "--for", "1h", "--out", p.out}, log);
+  for (int i = 0; i < 200 && files_in(FuzzFolders{p.out}.corpus("scale_rows")) == 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  kill(pid, SIGINT);
+  WorkerEnd end = WorkerEnd::died;
+  std::string reason;
+  bool ended = false;
+  for (int i = 0; i < 500 && !(ended = has_ended(pid, end, reason)); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_TRUE(ended);
+  EXPECT_NE(end, WorkerEnd::died) << reason;
+  EXPECT_NE(read_whole(log).find("scale_rows"), std::string::npos) << "prints its summary";
+  EXPECT_TRUE(fs::exists(FuzzFolders{p.out}.state()));
+}
+
+void expect_engine_finds(const char* engine) {
+  const Project p;
+  p.folder.write("scale_rows.cu", buggy_source());
+  const std::string findings = p.folder / "findings";
+  const Outcome outcome = run_shell(program(engine) + " --kernel=" + p.contract +
+                                    " --findings=" + findings + " -runs=200 -seed=3");
+  EXPECT_GE(files_in(findings), 1) << outcome.err;
+}
+
+TEST(Engines, LibFuzzerOrItsStandInFindsTheBug) { expect_engine_finds("fuzz_kernel"); }
+TEST(Engines, SeededMainFindsTheBug) { expect_engine_finds("fuzz_seeded"); }
+
+TEST(Engines, AKernelMayBeNamedByTheProgramsName) {
+  const TemporaryFolder folder;
+  const std::string named = folder / "fuzz_vector_add";
+  fs::create_symlink(program("fuzz_seeded"), named);
+  const Outcome outcome = run_shell(named + " -runs=20");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const Outcome none = run_shell(program("fuzz_seeded") + " -runs=20");
+  EXPECT_EQ(none.status, 2);
+  EXPECT_NE(none.err.find("no kernel"), std::string::npos) << none.err;
+}
+
+TEST(WorkerProcess, TellsADeathFromAnEnd) {
+  const TemporaryFolder folder;
+  const auto end_of = [&](const std::string& command) {
+    const pid_t pid = start_process({"/bin/sh", "-c", command}, folder / "log");
+    WorkerEnd end = WorkerEnd::finished;
+    std::string reason;
+    while (!has_ended(pid, end, reason)) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return end;
+  };
+  EXPECT_EQ(end_of("exit 0"), WorkerEnd::finished);
+  EXPECT_EQ(end_of("exit 2"), WorkerEnd::bad_input);
+  EXPECT_EQ(end_of("exit 3"), WorkerEnd::missing);
+  EXPECT_EQ(end_of("exit 77"), WorkerEnd::died);
+  EXPECT_EQ(end_of("kill -SEGV $$"), WorkerEnd::died);
+  EXPECT_THROW(start_process({folder / "none"}, folder / "log"), InputError);
+}
+
+}  // namespace
+}  // namespace assay::testing

@@ -1,0 +1,49 @@
+#include "fuzz/options.hpp"
+
+#include <gtest/gtest.h>
+
+#include "kernels_under_test/input_error.hpp"
+
+namespace assay {
+namespace {
+
+Options options(std::vector<std::string> arguments) { return parse_options(arguments).options; }
+
+TEST(Options, EveryCommandTakesKernelsOrAFile) {
+  EXPECT_EQ(options({"smoke", "softmax", "a/b.toml"}).kernels,
+            (std::vector<std::string>{"softmax", "a/b.toml"}));
+  EXPECT_EQ(options({"repro", "x.case"}).file, "x.case");
+  EXPECT_EQ(options({"repro", "x.case"}).command, Command::repro);
+  EXPECT_EQ(options({"shrink", "x.case", "--contract", "k.toml"}).contract, "k.toml");
+  EXPECT_EQ(options({"score"}).command, Command::score);
+}
+
+TEST(Options, NumbersAndDurations) {
+  const Options o = options({"fuzz", "--for", "8h", "--jobs", "3", "--seed", "12", "--cases",
+                             "20000", "--max-disk", "2G", "--format", "junit", "--json"});
+  EXPECT_EQ(o.seconds, 8 * 3600.0);
+  EXPECT_EQ(o.jobs, 3);
+  EXPECT_EQ(o.seed, 12u);
+  EXPECT_EQ(o.cases, 20000);
+  EXPECT_EQ(o.max_disk_bytes, int64_t{2} << 30);
+  EXPECT_EQ(o.format, Format::junit);
+  EXPECT_TRUE(o.json);
+}
+
+TEST(Options, ADurationHasAUnit) {
+  EXPECT_DOUBLE_EQ(parse_duration("250ms"), 0.25);
+  EXPECT_DOUBLE_EQ(parse_duration("30s"), 30);
+  EXPECT_DOUBLE_EQ(parse_duration("1.5m"), 90);
+  for (const char* bad : {"", "30", "s", "-3s", "3 s", "inf", "nans", "1e9h"}) {
+    EXPECT_THROW(parse_duration(bad), InputError) << bad;
+  }
+}
+
+TEST(Options, HelpIsNoError) {
+  const ParsedOptions parsed = parse_options({"smoke", "--help"});
+  EXPECT_TRUE(parsed.help);
+  EXPECT_NE(parsed.text.find("--seed"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,89 @@
+// Corpus shelves: regressions pass, open ones fail in the same way; and the CMake function.
+#include "fuzz/replay.hpp"
+
+#include "tests/fuzz/run_assay.hpp"
+
+namespace assay::testing {
+namespace {
+
+Case recorded_case(const std::string& kind, const std::string& rule, int line) {
+  Case c;
+  c.kernel = "k";
+  c.recorded.kind = kind;
+  c.recorded.rule = rule;
+  c.recorded.file = "k.cu";
+  c.recorded.line = line;
+  return c;
+}
+
+CheckResult failing(const std::string& kind, const std::string& rule, int line) {
+  CheckResult result;
+  result.outcome = assay::Outcome::mismatch;
+  result.findings.push_back({"k", kind, rule, "/a/k.cu", line, "message", {}});
+  return result;
+}
+
+TEST(ShelfViolation, OpenMustFailInTheSameWay) {
+  const Case c = recorded_case("mismatch", "R3", 12);
+  EXPECT_EQ(shelf_violation(c, failing("mismatch", "R3", 12), true), "");
+  EXPECT_NE(shelf_violation(c, failing("wrap", "R3", 12), true), "");
+  EXPECT_NE(shelf_violation(c, failing("mismatch", "R4", 12), true), "");
+  EXPECT_NE(shelf_violation(c, failing("mismatch", "R3", 13), true), "");
+  EXPECT_NE(shelf_violation(c, CheckResult{}, true).find("passes now"), std::string::npos);
+  EXPECT_NE(shelf_violation(recorded_case("", "", 0), CheckResult{}, true), "");
+}
+
+TEST(ShelfViolation, OthersMustPass) {
+  EXPECT_EQ(shelf_violation(recorded_case("mismatch", "R3", 12), CheckResult{}, false), "");
+  EXPECT_NE(shelf_violation(Case{}, failing("wrap", "wrap", 3), false), "");
+}
+
+Outcome replay(const std::vector<std::string>& arguments) {
+  std::ostringstream out, err;
+  const int status = static_cast<int>(run_replay(arguments, out, err));
+  return {status, out.str(), err.str()};
+}
+
+TEST(Replay, WalksFoldersAndWantsAtLeastOneCase) {
+  const Project p;
+  p.folder.write("corpus/seeds/a.case", kScaleCase);
+  const Outcome good = replay({"--contract", p.contract, p.folder / "corpus"});
+  EXPECT_EQ(good.status, 0) << good.out << good.err;
+  p.folder.write("corpus/open/b.case", kScaleCase);
+  EXPECT_EQ(replay({"--contract", p.contract, p.folder / "corpus"}).status, 1);
+  EXPECT_EQ(replay({"--contract", p.contract}).status, 2);
+  fs::create_directories(p.folder / "empty");
+  EXPECT_EQ(replay({"--contract", p.contract, p.folder / "empty"}).status, 2);
+}
+
+/// A user's own CMake project over Assay's AssayTests.cmake.
+TEST(AssayAddTests, AUsersCorpusIsTestedWithoutReconfiguring) {
+  const Project p;
+  p.folder.write("CMakeLists.txt",
+                 "cmake_minimum_required(VERSION 3.25)\nproject(mine NONE)\n"
+                 "enable_testing()\nset(ASSAY_REPLAY " ASSAY_BUILD_DIR
+                 "/replay)\n"
+                 "include(" ASSAY_SOURCE_DIR
+                 "/cmake/AssayTests.cmake)\n"
+                 "assay_add_tests(CONTRACT scale_rows.toml CORPUS corpus)\n");
+  p.folder.write("corpus/seeds/a.case", kScaleCase);
+  const std::string build = p.folder / "b";
+  const Outcome configured = run_shell("cmake -S " + p.folder.path() + " -B " + build);
+  ASSERT_EQ(configured.status, 0) << configured.out << configured.err;
+  const Outcome first = run_shell("ctest --test-dir " + build);
+  EXPECT_EQ(first.status, 0) << first.out << first.err;
+  EXPECT_NE(first.out.find("corpus.scale_rows.seeds.a"), std::string::npos) << first.out;
+
+  p.folder.write("corpus/regressions/new.one.case", kScaleCase);  // no configuring in between
+  const Outcome second = run_shell("ctest --test-dir " + build);
+  EXPECT_EQ(second.status, 0) << second.out << second.err;
+  EXPECT_NE(second.out.find("corpus.scale_rows.regressions.new.one"), std::string::npos)
+      << second.out;
+  EXPECT_NE(second.out.find("out of 2"), std::string::npos) << second.out;
+
+  fs::remove_all(p.folder / "corpus");
+  EXPECT_NE(run_shell("ctest --test-dir " + build).status, 0) << "an empty corpus must not pass";
+}
+
+}  // namespace
+}  // namespace assay::testing

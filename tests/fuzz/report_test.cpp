@@ -1,0 +1,161 @@
+#include "fuzz/report.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace assay {
+namespace {
+
+KernelReport kernel(const char* name, int64_t cases, int64_t judged) {
+  KernelReport k;
+  k.kernel = name;
+  k.cases = cases;
+  k.judged = judged;
+  return k;
+}
+
+FiledFinding finding(const char* kernel, const char* message) {
+  FiledFinding filed;
+  filed.finding = {kernel, "mismatch", "R3", "src/a.cu", 12, message, {}};
+  filed.case_file = "out/a.case";
+  filed.contract = "/elsewhere/a.toml";
+  return filed;
+}
+
+Report smoke_report() {
+  Report report;
+  report.kernels = {kernel("a", 10, 1000), kernel("b", 5, 50)};
+  return report;
+}
+
+TEST(ReportExit, FollowsTheRules) {
+  Report report = smoke_report();
+  EXPECT_EQ(report.exit(), Exit::clean);
+  report.kernels[0].skipped["no mma"] = 3;
+  EXPECT_EQ(report.exit(), Exit::skipped);
+  report.findings = {finding("a", "wrong")};
+  EXPECT_EQ(report.exit(), Exit::findings);  // a finding outweighs skipped cases
+  report.findings[0].known = true;
+  EXPECT_EQ(report.exit(), Exit::skipped);  // a known one does not fail
+}
+
+TEST(ReportExit, ZeroCasesNeverPass) {
+  Report report;
+  report.kernels = {kernel("a", 10, 1000), kernel("b", 0, 0)};
+  EXPECT_EQ(report.exit(), Exit::bad_input);
+  report.kernels[1] = kernel("b", 4, 0);  // cases without an element prove nothing either
+  EXPECT_EQ(report.exit(), Exit::bad_input);
+  report.kernels[1].skipped["no mma"] = 4;
+  EXPECT_EQ(report.exit(), Exit::skipped);
+}
+
+PairReport pair(bool found, double seconds, int64_t alarms) {
+  PairReport p;
+  p.witness_fails = p.witness_passes_on_twin = true;
+  p.found = found;
+  p.seconds = seconds;
+  p.false_alarms = alarms;
+  p.cases = 10;
+  return p;
+}
+
+TEST(ReportExit, ScoreWantsAllFoundAndNoAlarm) {
+  Report report;
+  report.command = Command::score;
+  report.pairs = {pair(true, 1, 0), pair(true, 3, 0)};
+  EXPECT_EQ(report.exit(), Exit::clean);
+  EXPECT_DOUBLE_EQ(report.median_seconds(), 2);
+  report.pairs[0].false_alarms = 1;
+  EXPECT_EQ(report.exit(), Exit::findings);
+  report.pairs[0] = pair(false, 60, 0);
+  EXPECT_EQ(report.exit(), Exit::findings);
+  EXPECT_DOUBLE_EQ(report.median_seconds(), 3);  // over those found
+  report.pairs[0] = pair(true, 1, 0);
+  report.pairs[0].witness_fails = false;
+  EXPECT_EQ(report.exit(), Exit::findings);
+}
+
+TEST(JsonReport, HasTheFieldsThatTheIssueNames) {
+  Report report = smoke_report();
+  report.findings = {finding("a", "bad \xff byte")};
+  report.kernels[1].skipped["no mma"] = 2;
+  const auto json = nlohmann::json::parse(json_report(report));
+  EXPECT_EQ(json.at("cases"), 15);
+  EXPECT_TRUE(json.at("seconds").is_number());
+  EXPECT_EQ(json.at("skipped"), 2);
+  ASSERT_EQ(json.at("findings").size(), 1u);
+  const auto& row = json.at("findings")[0];
+  EXPECT_EQ(row.at("kernel"), "a");
+  EXPECT_EQ(row.at("kind"), "mismatch");
+  EXPECT_EQ(row.at("rule"), "R3");
+  EXPECT_EQ(row.at("file"), "src/a.cu");
+  EXPECT_EQ(row.at("line"), 12);
+  EXPECT_EQ(row.at("case"), "out/a.case");
+}
+
+TEST(JsonReport, ScoreHasARowAPair) {
+  Report report;
+  report.command = Command::score;
+  report.pairs = {pair(true, 1, 0), pair(false, 60, 2)};
+  const auto json = nlohmann::json::parse(json_report(report));
+  EXPECT_EQ(json.at("planted"), 2);
+  EXPECT_EQ(json.at("found"), 1);
+  EXPECT_EQ(json.at("false_alarms"), 2);
+  EXPECT_DOUBLE_EQ(json.at("median_seconds"), 1);
+  EXPECT_EQ(json.at("pairs").size(), 2u);
+}
+
+TEST(GithubReport, EscapesWhatWouldEndTheAnnotation) {
+  Report report = smoke_report();
+  report.findings = {finding("a", "100% wrong\nat y")};
+  const std::string text = github_report(report);
+  EXPECT_EQ(text.find("::error file=src/a.cu,line=12,title=a%3A mismatch R3::100%25 wrong%0Aat y"),
+            0u)
+      << text;
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
+}
+
+TEST(JunitReport, CountsAndEscapes) {
+  Report report = smoke_report();
+  report.findings = {finding("a", "a < b & \"c\"")};
+  const std::string xml = junit_report(report);
+  EXPECT_NE(xml.find("<testsuite name=\"a\" tests=\"2\" failures=\"1\""), std::string::npos) << xml;
+  EXPECT_NE(xml.find("a &lt; b &amp; &quot;c&quot;"), std::string::npos) << xml;
+}
+
+TEST(TextReport, SaysHowToRepeat) {
+  Report report = smoke_report();
+  report.findings = {finding("a", "wrong")};
+  EXPECT_NE(text_report(report).find("assay repro out/a.case --contract /elsewhere/a.toml"),
+            std::string::npos);
+}
+
+TEST(TextReport, ShowsWeakJudging) {
+  Report report = smoke_report();
+  report.kernels[0].ordinary = 100;
+  report.kernels[0].weak = 30;
+  EXPECT_NE(text_report(report).find("a: more than 20 %"), std::string::npos);
+  report.kernels[0].weak_is_explained = true;
+  EXPECT_EQ(text_report(report).find("a: more than 20 %"), std::string::npos);
+}
+
+TEST(CountVariants, LeavesOutWhatRelationsForbid) {
+  const Contract contract = parse_contract(R"(
+name = "k"
+source = { cuda = "k.cu", entry = "k<{T},{B}>" }
+types = { T = ["f32", "f16", "bf16"] }
+sizes = { n = { min = 0, max = 10 } }
+knobs = { B = [64, 128] }
+require = ["B == 64 || T == f32", "n <= B"]
+launch = { grid = ["1"], block = ["B"] }
+args = [ { name = "y", kind = "output", dtype = "T", shape = ["n"] },
+         { name = "x", kind = "input", dtype = "T", shape = ["n"] } ]
+formula = { y = "x" }
+)",
+                                           "k.toml");
+  EXPECT_EQ(count_variants(contract), 4);
+}
+
+}  // namespace
+}  // namespace assay
