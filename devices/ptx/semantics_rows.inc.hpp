@@ -191,7 +191,7 @@ ASSAY_INLINE Bits step_odd(Bits bits, T residual) {
   Bits differ = Bits((bits ^ bits_of(residual)) >> top);
   T magnitude = residual < 0 ? -residual : residual;
   Bits step = magnitude > 0 ? Bits(1 - 2 * differ) : Bits(0);
-  return Bits(bits + ((bits & 1) ? Bits(0) : step));
+  return Bits(bits + (step & Bits((bits & 1) - 1)));
 }
 /// A residual of f64 as f32 of the same sign: scaled so that nothing nonzero underflows.
 ASSAY_INLINE float residual32(double residual) { return static_cast<float>(residual * 0x1p1000); }
