@@ -1,0 +1,229 @@
+// The first cases of any run: small, fixed, and together one of everything.
+#include <algorithm>
+
+#include "generators/draft.hpp"
+#include "generators/values.hpp"
+
+namespace assay {
+namespace {
+
+constexpr int kOrdinaryCases = 48;
+constexpr int64_t kOrdinaryWork = 1 << 13;
+constexpr int64_t kFarWork = 1 << 16;
+/// A block of a grid-stride kernel owns a part of the whole: one such case may cost more.
+constexpr int64_t kMostFarWork = int64_t{5} << 20;
+
+/// Takes every choice in turn: all at once while i is small, then as digits, so that they combine.
+class Choices {
+ public:
+  Choices(const Contract& contract, int i) : index_(i) {
+    size_t most = 1;
+    for (const TypeParameter& type : contract.types) most = std::max(most, type.kinds.size());
+    for (const Knob& knob : contract.knobs) most = std::max(most, knob.values.size());
+    diagonal_ = static_cast<int>(std::max<size_t>(most, 2));
+  }
+  size_t next(size_t count) {
+    if (index_ < diagonal_) return static_cast<size_t>(index_) % count;
+    const size_t digit = static_cast<size_t>(index_ - diagonal_) / radix_ % count;
+    radix_ *= count;
+    return digit;
+  }
+
+ private:
+  int index_;
+  int diagonal_ = 1;
+  size_t radix_ = 1;
+};
+
+void choose_variant(const Contract& contract, int i, Case& c) {
+  Choices choices(contract, i);
+  for (const TypeParameter& type : contract.types) {
+    c.types[type.name] = type.kinds[choices.next(type.kinds.size())];
+  }
+  for (const Knob& knob : contract.knobs) {
+    c.knobs[knob.name] = knob.values[choices.next(knob.values.size())];
+  }
+  for (const std::string& flag : contract.flags) {
+    c.flags[flag] = static_cast<int64_t>(choices.next(2));
+  }
+  for (const OperandSpec& operand : contract.args) {
+    if (operand.values.empty()) continue;
+    c.scalars[operand.name] = static_cast<int64_t>(choices.next(operand.values.size()));
+  }
+}
+
+void choose_sizes(const Facts& facts, int i, Random& random, Case& c) {
+  int64_t left = kOrdinaryWork / 4;
+  for (size_t j = 0; j < facts.contract.sizes.size(); ++j) {
+    const SizeSpec& size = facts.contract.sizes[j];
+    // The first rounds give size j its kinds in turn, each round against other kinds of the rest.
+    const int kind = (i + static_cast<int>(j) * (5 + i / kSizeKinds)) % kSizeKinds;
+    const int64_t cap = facts.costly[j] ? left : std::min<int64_t>(size.max, 1 << 16);
+    const int64_t value = draw_size(facts, size, static_cast<SizeKind>(kind), cap, random);
+    c.sizes[size.name] = value;
+    if (facts.costly[j]) left = std::max<int64_t>(1, left / std::max<int64_t>(1, value));
+  }
+}
+
+bool suits(const ValueClassInfo& info, const OperandSpec& operand, DType type) {
+  if (operand.kind == OperandKind::index) return info.for_index;
+  return is_floating(type) ? info.for_floating : info.for_integer;
+}
+
+void choose_values(const Facts& facts, int i, Random& random, Case& c) {
+  const Variant variant = c.variant();
+  int position = 0;
+  for (const OperandSpec& operand : facts.contract.args) {
+    const bool read = operand.kind == OperandKind::input || operand.kind == OperandKind::inout ||
+                      operand.kind == OperandKind::index;
+    if (!read) continue;
+    const DType type = resolve_dtype(operand, variant);
+    std::vector<ValueClass> classes;
+    for (const ValueClassInfo& info : value_classes()) {
+      if (suits(info, operand, type)) classes.push_back(info.kind);
+    }
+    // The first operand sees every class in turn; one case in four is exact in all of them.
+    const bool exact = i % 4 == 3 && operand.kind != OperandKind::index;
+    const size_t turn = static_cast<size_t>(i - i / 4 + position * 7);
+    c.values[operand.name] = exact ? exact_recipe(facts, type, position == 0, random)
+                                   : recipe_of(classes[turn % classes.size()], type, random);
+    ++position;
+  }
+}
+
+void choose_layouts(const Instance& instance, int i, Random& random, Case& c) {
+  for (const Tensor& tensor : instance.tensors) {
+    if (tensor.is_scalar() || !tensor.present) continue;
+    Layout layout;
+    const auto kind = static_cast<LayoutKind>((i + tensor.position) % kLayoutKinds);
+    if (!make_layout(tensor, kind, random, layout)) {
+      if (!make_layout(tensor, LayoutKind::padded, random, layout)) layout = {};
+    }
+    if (i % 3 == 1) draw_base(instance, tensor, random, layout);
+    if (layout != Layout{}) c.layouts[tensor.spec->name] = std::move(layout);
+  }
+}
+
+Case ordinary_case(const Facts& facts, int i, Random& random) {
+  Case c;
+  c.kernel = facts.contract.name;
+  choose_variant(facts.contract, i, c);
+  choose_sizes(facts, i, random, c);
+  choose_values(facts, i, random, c);
+  c.value_seed = static_cast<uint64_t>(i) + 1;
+  c.block_seed = static_cast<uint64_t>(i % 2);
+  c.warp_seed = static_cast<uint64_t>(i % 3);
+  return c;
+}
+
+void add_ordinary(const Facts& facts, std::vector<Case>& out) {
+  for (int i = 0; i < kOrdinaryCases; ++i) {
+    Random random(static_cast<uint64_t>(1000 + i));
+    Case c = ordinary_case(facts, i, random);
+    const auto instance = settle(facts, c, kOrdinaryWork, random);
+    if (!instance) continue;
+    Case laid_out = c;
+    choose_layouts(*instance, i, random, laid_out);
+    if (settle(facts, laid_out, kOrdinaryWork, random)) c = std::move(laid_out);
+    out.push_back(std::move(c));
+  }
+}
+
+/// Values that tell places apart: two rows are never alike.
+void telling_values(const Facts& facts, Random& random, Case& c) {
+  c.values.clear();
+  const Variant variant = c.variant();
+  for (const OperandSpec& operand : facts.contract.args) {
+    if (operand.kind == OperandKind::index) {
+      c.values[operand.name] = {"index_edges", {}};
+    } else if (operand.kind == OperandKind::input || operand.kind == OperandKind::inout) {
+      const DType type = resolve_dtype(operand, variant);
+      c.values[operand.name] =
+          is_floating(type) ? ValueRecipe{"normal", {}} : recipe_of(ValueClass::bits, type, random);
+    }
+  }
+}
+
+/// Five steps of 2^30: offsets of exactly 2^31 and 2^32 elements, and of 2^32 bytes on the way.
+void add_far_strides(const Facts& facts, std::vector<Case>& out) {
+  for (const OperandSpec& operand : facts.contract.args) {
+    if (operand.kind == OperandKind::scalar || operand.strides.size() != operand.shape.size())
+      continue;
+    for (const size_t d : free_strides(operand)) {
+      const SizeSpec* const size = size_of_dimension(facts.contract, operand.shape[d]);
+      if (size == nullptr || size->max < 2) continue;
+      for (int i = 0; i < 2; ++i) {
+        Random random(static_cast<uint64_t>(2000 + i));
+        Case c;
+        c.kernel = facts.contract.name;
+        choose_variant(facts.contract, i, c);
+        for (const SizeSpec& other : facts.contract.sizes) {
+          c.sizes[other.name] = draw_size(facts, other, SizeKind::prime, 40, random);
+        }
+        c.sizes[size->name] = size->in.empty()
+                                  ? std::clamp<int64_t>(5, size->min, size->max)
+                                  : *std::max_element(size->in.begin(), size->in.end());
+        telling_values(facts, random, c);
+        c.value_seed = 77;
+        const auto instance = settle(facts, c, kFarWork, random);
+        if (!instance || !instance->find(operand.name)->present) continue;
+        Layout layout;
+        layout.strides = instance->find(operand.name)->strides;
+        layout.strides[d] = int64_t{1} << 30;
+        c.layouts[operand.name] = std::move(layout);
+        if (settle(facts, c, kFarWork, random) && c.layouts.contains(operand.name)) {
+          out.push_back(std::move(c));
+        }
+      }
+    }
+  }
+}
+
+int64_t farthest_element(const Instance& instance) {
+  int64_t most = 0;
+  for (const Tensor& tensor : instance.tensors) {
+    if (!tensor.is_scalar() && tensor.present) most = std::max(most, tensor.storage_elements);
+  }
+  return most;
+}
+
+/// Counts past 2^31 and past 2^32, and grids past 65535 blocks, where sizes and ownership allow.
+void add_far_counts(const Facts& facts, std::vector<Case>& out) {
+  bool past_31 = false, past_32 = false;
+  int many = 0;
+  for (int i = 0; i < 24 && !(past_31 && past_32 && many >= 4); ++i) {
+    Random random(static_cast<uint64_t>(3000 + i));
+    Case c;
+    c.kernel = facts.contract.name;
+    choose_variant(facts.contract, i, c);
+    const bool counts = i % 2 == 0 && !(past_31 && past_32);
+    if (!(counts ? draw_far_count(facts, random, c) : draw_many_blocks(facts, random, c))) continue;
+    telling_values(facts, random, c);
+    c.value_seed = static_cast<uint64_t>(i);
+    const auto instance = settle(facts, c, counts ? kMostFarWork : kFarWork, random);
+    if (!instance || c.blocks.empty()) continue;
+    if (!counts) {
+      if (++many > 4) continue;
+    } else {
+      const bool passes_31 = farthest_element(*instance) > int64_t{1} << 31;
+      const bool passes_32 = farthest_element(*instance) > int64_t{1} << 32;
+      if ((!passes_31 || past_31) && (!passes_32 || past_32)) continue;
+      past_31 |= passes_31;
+      past_32 |= passes_32;
+    }
+    out.push_back(std::move(c));
+  }
+}
+
+}  // namespace
+
+std::vector<Case> covering_cases(const Contract& contract) {
+  const Facts facts(contract);
+  std::vector<Case> out;
+  add_ordinary(facts, out);
+  add_far_strides(facts, out);
+  add_far_counts(facts, out);
+  return out;
+}
+
+}  // namespace assay

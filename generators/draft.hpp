@@ -1,0 +1,82 @@
+// Private to generators: the pieces from which generate, mutate and covering_cases make a case.
+// Each draws one part; `settle` makes the whole valid.
+#pragma once
+
+#include <optional>
+
+#include "generators/facts.hpp"
+#include "generators/generate.hpp"
+#include "generators/hash.hpp"
+
+namespace assay {
+
+// --- sizes (sizes.cpp)
+// ----------------------------------------------------------------------------
+/// Kinds of special sizes, for covering_cases; generate_case mixes them.
+enum class SizeKind {
+  zero,
+  one,
+  two,
+  below_step,
+  step,
+  above_step,
+  multiple,
+  power,
+  prime,
+  odd,
+  eight_mod_16,
+  head,
+  spread,
+  most
+};
+inline constexpr int kSizeKinds = 14;
+/// A size of this kind within the contract's limits and at most `cap` (but never below the
+/// minimum).
+int64_t draw_size(const Facts& facts, const SizeSpec& size, SizeKind kind, int64_t cap,
+                  Random& random);
+SizeKind draw_size_kind(Random& random);
+/// All sizes, the costly ones sharing `budget`.
+void draw_sizes(const Facts& facts, int64_t budget, Random& random, Case& c);
+
+// --- far places (far.cpp)
+// -------------------------------------------------------------------------
+/// A huge stride whose multiple is exactly (or just above) 2^31 or 2^32 elements or bytes.
+bool draw_far_stride(const Facts& facts, Random& random, Case& c);
+/// Sizes whose product passes 2^31 or 2^32 elements or bytes, and the few blocks around that place.
+bool draw_far_count(const Facts& facts, Random& random, Case& c);
+/// A size around 65535 (times a tile): grid limits.
+bool draw_many_blocks(const Facts& facts, Random& random, Case& c);
+/// A few blocks of a grid: first, last, corners, those around `fraction` of each axis.
+std::vector<int64_t> notable_blocks(const std::array<int64_t, 3>& grid, double fraction, int count,
+                                    Random& random);
+
+// --- layouts (layouts.cpp)
+// ------------------------------------------------------------------------
+enum class LayoutKind { contiguous, padded, transposed, step_two, broadcast };
+inline constexpr int kLayoutKinds = 5;
+/// Layout of a kind for one tensor; false when the stride rules do not allow it.
+bool make_layout(const Tensor& tensor, LayoutKind kind, Random& random, Layout& out);
+void draw_base(const Instance& instance, const Tensor& tensor, Random& random, Layout& out);
+/// Layouts of all operands; `instance` is the case with contiguous layouts.
+void draw_layouts(const Instance& instance, Random& random, Case& c);
+
+// --- values (recipes.cpp)
+// -------------------------------------------------------------------------
+/// A recipe for one operand with its own class.
+ValueRecipe draw_recipe(const Facts& facts, const OperandSpec& operand, DType type, Random& random);
+/// A recipe of a class with parameters that suit the type.
+ValueRecipe recipe_of(ValueClass kind, DType type, Random& random);
+/// Exact data for a whole case: sums of the operands' products are exact.
+ValueRecipe exact_recipe(const Facts& facts, DType type, bool first, Random& random);
+void draw_values(const Facts& facts, Random& random, Case& c);
+void draw_overrides(const Instance& instance, Random& random, Case& c);
+
+// --- the whole (generate.cpp)
+// ---------------------------------------------------------------------
+void draw_variant(const Contract& contract, Random& random, Case& c);
+void draw_seeds(Random& random, Case& c);
+/// Instantiates the case, mending what does not fit: sizes, then layouts, overrides, values,
+/// blocks. nullopt when no small change makes it valid and affordable.
+std::optional<Instance> settle(const Facts& facts, Case& c, int64_t work_limit, Random& random);
+
+}  // namespace assay

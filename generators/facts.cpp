@@ -1,0 +1,105 @@
+#include "generators/facts.hpp"
+
+#include <algorithm>
+
+#include "generators/values.hpp"
+
+namespace assay {
+namespace {
+
+void collect_integers(const Expr* node, std::vector<int64_t>& out) {
+  if (node == nullptr) return;
+  if (node->kind == Expr::Kind::integer && node->integer > 2 && node->integer <= 65536) {
+    out.push_back(node->integer);
+  }
+  for (const ExprPtr& operand : node->operands) collect_integers(operand.get(), out);
+}
+
+bool calls(const Expr& node, std::initializer_list<std::string_view> names) {
+  if (node.kind == Expr::Kind::call &&
+      std::find(names.begin(), names.end(), node.text) != names.end()) {
+    return true;
+  }
+  return std::any_of(node.operands.begin(), node.operands.end(),
+                     [&](const ExprPtr& operand) { return calls(*operand, names); });
+}
+
+bool mentions(const Expr& node, const std::string& name) {
+  if (node.kind == Expr::Kind::name && node.text == name) return true;
+  return std::any_of(node.operands.begin(), node.operands.end(),
+                     [&](const ExprPtr& operand) { return mentions(*operand, name); });
+}
+
+std::vector<int64_t> collect_steps(const Contract& contract) {
+  std::vector<int64_t> steps;
+  for (const Knob& knob : contract.knobs) {
+    for (const int64_t value : knob.values) {
+      if (value > 1) steps.push_back(value);
+    }
+  }
+  for (const LaunchSpec& launch : contract.launches) {
+    for (int axis = 0; axis < 3; ++axis) {
+      collect_integers(launch.grid[axis].get(), steps);
+      collect_integers(launch.block[axis].get(), steps);
+    }
+  }
+  for (const NamedExpr& derived : contract.derive) collect_integers(derived.expr.get(), steps);
+  for (const Ownership& owner : contract.owns) collect_integers(owner.relation.get(), steps);
+  collect_integers(contract.accuracy.depth.get(), steps);
+  steps.push_back(32);  // a warp
+  std::sort(steps.begin(), steps.end());
+  steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
+  return steps;
+}
+
+}  // namespace
+
+Facts::Facts(const Contract& contract) : contract(contract), steps(collect_steps(contract)) {
+  const std::vector<std::string> reduced = reduced_dimensions(contract);
+  reducing = !reduced.empty();
+  subset_allowed = contract.launches.size() == 1;
+  costly.assign(contract.sizes.size(), false);
+  const auto mark = [&](const Expr& extent) {
+    for (size_t i = 0; i < contract.sizes.size(); ++i) {
+      if (mentions(extent, contract.sizes[i].name)) costly[i] = true;
+    }
+  };
+  for (const OperandSpec& operand : contract.args) {
+    const bool judged = operand.kind == OperandKind::output || operand.kind == OperandKind::inout;
+    if (judged && contract.find_ownership(operand.name) == nullptr) subset_allowed = false;
+    if (operand.kind == OperandKind::input || operand.kind == OperandKind::inout) ++value_inputs;
+    for (const Dimension& dimension : operand.shape) {
+      const bool is_reduced =
+          std::find(reduced.begin(), reduced.end(), dimension.name) != reduced.end();
+      if (dimension.extent && (judged || is_reduced)) mark(*dimension.extent);
+    }
+  }
+  for (const FormulaLine& line : contract.formula) {
+    if (!line.expr) continue;
+    exponential |= calls(*line.expr, {"exp", "exp2", "softmax", "logsumexp", "sigmoid", "tanh"});
+    variance |= calls(*line.expr, {"var", "rsqrt", "sqrt", "mean"});
+  }
+}
+
+std::vector<size_t> free_strides(const OperandSpec& operand) {
+  std::vector<size_t> out;
+  for (size_t d = 0; d < operand.strides.size(); ++d) {
+    const StrideRule& rule = operand.strides[d];
+    if (rule.any) {
+      out.push_back(d);
+    } else if (!rule.value || rule.value->kind != Expr::Kind::integer) {
+      return {};
+    }
+  }
+  return out;
+}
+
+const SizeSpec* size_of_dimension(const Contract& contract, const Dimension& dimension) {
+  if (!dimension.extent || dimension.extent->kind != Expr::Kind::name) return nullptr;
+  for (const SizeSpec& size : contract.sizes) {
+    if (size.name == dimension.extent->text) return &size;
+  }
+  return nullptr;
+}
+
+}  // namespace assay

@@ -1,0 +1,35 @@
+// What the generators want to know about a contract, found once for each call.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels_under_test/contract.hpp"
+
+namespace assay {
+
+struct Facts {
+  explicit Facts(const Contract& contract);
+
+  const Contract& contract;
+  /// Lengths at which blocks, tiles and vectors end: knob values and integers in launches, derived
+  /// values, ownership and depth. Ascending.
+  std::vector<int64_t> steps;
+  /// One a size: whether it multiplies the work (in an output's shape or reduced over).
+  std::vector<bool> costly;
+  bool subset_allowed = false;  ///< one launch, and `owns` speaks of every judged output
+  bool reducing = false;        ///< the formula reduces
+  bool exponential = false;     ///< the formula has exp, softmax or logsumexp
+  bool variance = false;        ///< the formula has var or a square root
+  int value_inputs = 0;         ///< inputs and inouts
+};
+
+/// Positions of dimensions of `operand` whose stride a case may choose; empty when other strides
+/// cannot be worked out without resolving a case.
+std::vector<size_t> free_strides(const OperandSpec& operand);
+
+/// The name of the size that is this dimension's whole extent, or nullptr.
+const SizeSpec* size_of_dimension(const Contract& contract, const Dimension& dimension);
+
+}  // namespace assay

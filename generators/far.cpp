@@ -1,0 +1,220 @@
+// Cases that reach far: offsets past 2^31 and 2^32 elements or bytes, grids past 65535 blocks.
+// Cheap, because memory is sparse and few blocks run.
+#include <algorithm>
+#include <array>
+
+#include "generators/draft.hpp"
+
+namespace assay {
+namespace {
+
+constexpr int64_t k2To31 = int64_t{1} << 31;
+constexpr int64_t k2To32 = int64_t{1} << 32;
+
+/// A place where 32-bit arithmetic goes wrong, in elements of `size` bytes.
+int64_t draw_target(int64_t size, Random& random) {
+  const int64_t target = random.chance(0.5) ? k2To31 : k2To32;
+  return random.chance(0.7) ? target : target / size;
+}
+
+int64_t small_size(const Facts& facts, const SizeSpec& size, Random& random) {
+  const auto kind = random.pick({SizeKind::one, SizeKind::two, SizeKind::two, SizeKind::prime,
+                                 SizeKind::above_step, SizeKind::head});
+  return std::max<int64_t>(std::min<int64_t>(1, size.max),
+                           draw_size(facts, size, kind, random.chance(0.7) ? 40 : 300, random));
+}
+
+void draw_small_sizes(const Facts& facts, Random& random, Case& c) {
+  for (const SizeSpec& size : facts.contract.sizes) {
+    c.sizes[size.name] = small_size(facts, size, random);
+  }
+}
+
+/// Operands of two or more dimensions with a stride of free choice.
+std::vector<const OperandSpec*> strided_operands(const Contract& contract) {
+  std::vector<const OperandSpec*> out;
+  for (const OperandSpec& operand : contract.args) {
+    if (operand.kind != OperandKind::scalar && operand.shape.size() >= 2 &&
+        operand.strides.size() == operand.shape.size() && !free_strides(operand).empty()) {
+      out.push_back(&operand);
+    }
+  }
+  return out;
+}
+
+int64_t greatest(const SizeSpec& size) {
+  return size.in.empty() ? size.max : *std::max_element(size.in.begin(), size.in.end());
+}
+
+/// The sizes that are an operand's dimensions; empty when one is no plain size.
+std::vector<const SizeSpec*> plain_sizes(const Contract& contract, const OperandSpec& operand) {
+  std::vector<const SizeSpec*> out;
+  for (const Dimension& dimension : operand.shape) {
+    const SizeSpec* const size = size_of_dimension(contract, dimension);
+    if (size == nullptr || std::find(out.begin(), out.end(), size) != out.end()) return {};
+    out.push_back(size);
+  }
+  return out;
+}
+
+/// Sizes whose product just reaches `target`, outermost last so that rows stay short.
+bool reach_product(const std::vector<const SizeSpec*>& sizes, int64_t target, Random& random,
+                   Case& c) {
+  __int128 rest = target;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    __int128 others = 1;
+    for (size_t j = 0; j < i; ++j)
+      others = std::min<__int128>(others * greatest(*sizes[j]), target);
+    const auto least = static_cast<int64_t>((rest + others - 1) / std::max<__int128>(others, 1));
+    const int64_t most = greatest(*sizes[i]);
+    if (least > most) return false;
+    int64_t value = least;
+    if (i > 0) {
+      // Somewhere between what is needed and four times that, often a power of two.
+      const int64_t high = std::min(most, std::max<int64_t>(least * 4, 16));
+      value = random.between(std::max<int64_t>(least, 1), std::max<int64_t>(high, 1));
+      int64_t power = 1;
+      while (power < value) power *= 2;
+      if (random.chance(0.5) && power <= most) value = power;
+    } else {
+      value = std::min(most, least + random.pick({0, 0, 1, 2, 3, 5}));
+    }
+    if (value < sizes[i]->min) value = sizes[i]->min;
+    if (!sizes[i]->in.empty() &&
+        std::find(sizes[i]->in.begin(), sizes[i]->in.end(), value) == sizes[i]->in.end()) {
+      value = most;
+    }
+    c.sizes[sizes[i]->name] = value;
+    rest = (rest + value - 1) / std::max<int64_t>(value, 1);
+  }
+  return true;
+}
+
+/// True with the case's grid when the case resolves without blocks.
+std::optional<Instance> resolved(const Facts& facts, const Case& c) {
+  try {
+    Instance instance = instantiate(facts.contract, c);
+    if (instance.launches.size() != 1) return std::nullopt;
+    return instance;
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::vector<int64_t> notable_blocks(const std::array<int64_t, 3>& grid, double fraction, int count,
+                                    Random& random) {
+  std::vector<int64_t> out;
+  const auto coordinate = [&](int64_t extent) -> int64_t {
+    const auto at = static_cast<int64_t>(fraction * static_cast<double>(extent));
+    switch (random.below(6)) {
+      case 0:
+        return 0;
+      case 1:
+        return extent - 1;
+      case 2:
+        return std::max<int64_t>(0, extent - 2);
+      case 3:
+        return std::clamp<int64_t>(at + random.between(-1, 1), 0, extent - 1);
+      case 4:
+        return std::clamp<int64_t>(at, 0, extent - 1);
+      default:
+        return random.below(extent);
+    }
+  };
+  if (grid[0] < 1 || grid[1] < 1 || grid[2] < 1) return out;
+  out.push_back(0);
+  out.push_back(grid[0] * grid[1] * grid[2] - 1);
+  while (static_cast<int>(out.size()) < count) {
+    const int64_t x = coordinate(grid[0]), y = coordinate(grid[1]), z = coordinate(grid[2]);
+    out.push_back(x + grid[0] * (y + grid[1] * z));
+  }
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+bool draw_far_stride(const Facts& facts, Random& random, Case& c) {
+  const auto operands = strided_operands(facts.contract);
+  if (operands.empty()) return false;
+  const OperandSpec& operand = *random.pick(operands);
+  const size_t d = random.pick(free_strides(operand));
+  const SizeSpec* const size = size_of_dimension(facts.contract, operand.shape[d]);
+  draw_small_sizes(facts, random, c);
+  if (size != nullptr && size->in.empty()) {
+    const int64_t wanted = random.pick({2, 3, 4, 5, 5, 8, 9, 9, 17, 33});
+    c.sizes[size->name] = std::clamp(wanted, size->min, size->max);
+  }
+  c.layouts.clear();
+  const auto instance = resolved(facts, c);
+  if (!instance) return false;
+  const Tensor& tensor = *instance->find(operand.name);
+  if (!tensor.present || tensor.shape[d] < 2) return false;
+  int64_t k = random.between(1, tensor.shape[d] - 1);
+  if (random.chance(0.75)) {  // a power of two divides the target exactly
+    int64_t power = 1;
+    while (power * 2 <= k) power *= 2;
+    k = power;
+  }
+  const int64_t target = draw_target(byte_size(tensor.dtype), random);
+  const int64_t beyond = random.pick({0, 0, 0, 0, 1, 8, -1});
+  Layout layout;
+  layout.strides = tensor.strides;
+  layout.strides[d] = (target + k - 1) / k + beyond;
+  c.layouts[operand.name] = std::move(layout);
+  return true;
+}
+
+bool draw_far_count(const Facts& facts, Random& random, Case& c) {
+  if (!facts.subset_allowed) return false;
+  std::vector<const OperandSpec*> eligible;
+  for (const OperandSpec& operand : facts.contract.args) {
+    const auto sizes = plain_sizes(facts.contract, operand);
+    __int128 most = sizes.empty() ? 0 : 1;
+    for (const SizeSpec* size : sizes)
+      most = std::min<__int128>(most * greatest(*size), k2To32 * 4);
+    if (most >= k2To31 / 2) eligible.push_back(&operand);
+  }
+  if (eligible.empty()) return false;
+  const OperandSpec& operand = *random.pick(eligible);
+  draw_small_sizes(facts, random, c);
+  const int64_t size = byte_size(resolve_dtype(operand, c.variant()));
+  const int64_t target = draw_target(std::max<int64_t>(size, 1), random);
+  if (!reach_product(plain_sizes(facts.contract, operand), target, random, c)) return false;
+  c.layouts.clear();
+  const auto instance = resolved(facts, c);
+  if (!instance) return false;
+  const auto elements = static_cast<double>(instance->find(operand.name)->elements());
+  if (elements < 1) return false;
+  c.blocks = notable_blocks(instance->launches[0].grid,
+                            std::min(1.0, static_cast<double>(target) / elements), 5, random);
+  return !c.blocks.empty();
+}
+
+bool draw_many_blocks(const Facts& facts, Random& random, Case& c) {
+  if (!facts.subset_allowed) return false;
+  std::vector<const SizeSpec*> eligible;
+  for (const SizeSpec& size : facts.contract.sizes) {
+    if (size.in.empty() && size.max >= 65535) eligible.push_back(&size);
+  }
+  if (eligible.empty()) return false;
+  const SizeSpec& size = *random.pick(eligible);
+  draw_small_sizes(facts, random, c);
+  int64_t value = random.pick({65535, 65536, 65537, 65538, 131071});
+  if (random.chance(0.5)) {
+    const int64_t step = random.pick(facts.steps);
+    const int64_t tiled = random.pick({65535, 65536, 65537}) * step + random.pick({-1, 0, 1, 1});
+    if (tiled <= size.max) value = tiled;
+  }
+  if (random.chance(0.1)) value = size.max;
+  c.sizes[size.name] = std::clamp(value, size.min, size.max);
+  c.layouts.clear();
+  const auto instance = resolved(facts, c);
+  if (!instance) return false;
+  c.blocks =
+      notable_blocks(instance->launches[0].grid, 65535.0 / static_cast<double>(value), 6, random);
+  return !c.blocks.empty();
+}
+
+}  // namespace assay

@@ -1,0 +1,164 @@
+// Draws whole cases. Each part is drawn by its own file; `settle` mends and checks the whole.
+#include "generators/generate.hpp"
+
+#include <algorithm>
+
+#include "generators/draft.hpp"
+
+namespace assay {
+namespace {
+
+/// Costs are skewed: many small cases, few near the limit, so that a sweep sees more of them.
+int64_t draw_budget(int64_t work_limit, Random& random) {
+  const double style = unit_real(random.next());
+  const int64_t high = style < 0.9 ? work_limit / 16 : style < 0.98 ? work_limit / 4 : work_limit;
+  int64_t budget = 16;
+  // Uniform on a logarithmic scale between 16 and high.
+  int64_t doublings = 0;
+  while ((int64_t{16} << (doublings + 1)) <= high) ++doublings;
+  budget <<= random.between(0, doublings);
+  return std::min(high, budget + random.below(budget));
+}
+
+/// Halves the largest costly size; false when all are at their minimum.
+bool shrink_sizes(const Facts& facts, Case& c) {
+  const std::vector<SizeSpec>& sizes = facts.contract.sizes;
+  int64_t* largest = nullptr;
+  int64_t least = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    int64_t& value = c.sizes[sizes[i].name];
+    if (!facts.costly[i] || !sizes[i].in.empty() || value <= std::max<int64_t>(sizes[i].min, 1)) {
+      continue;
+    }
+    if (largest == nullptr || value > *largest) {
+      largest = &value;
+      least = sizes[i].min;
+    }
+  }
+  if (largest == nullptr) return false;
+  *largest = std::max(least, *largest / 2 + (*largest & 1));
+  return true;
+}
+
+/// What one attempt to mend an invalid case gives up.
+bool mend(const Facts& facts, Case& c, int attempt, Random& random) {
+  switch (attempt) {
+    case 0: {
+      if (c.overrides.empty()) return true;
+      c.overrides.clear();
+      return true;
+    }
+    case 1:
+      c.layouts.clear();
+      return true;
+    case 2:
+      c.blocks.clear();
+      return true;
+    case 3:
+      draw_values(facts, random, c);
+      return true;
+    case 4:
+      draw_values(facts, random, c);
+      return true;
+    default:
+      if (attempt > 12) return false;
+      draw_sizes(facts, int64_t{1} << (10 - std::min(attempt - 5, 6)), random, c);
+      return true;
+  }
+}
+
+/// The cheapest case of a contract: every choice first, every size least. Relations may forbid it.
+Case least_case(const Contract& contract) {
+  Case c;
+  c.kernel = contract.name;
+  for (const TypeParameter& type : contract.types) c.types[type.name] = type.kinds[0];
+  for (const Knob& knob : contract.knobs) c.knobs[knob.name] = knob.values[0];
+  for (const std::string& flag : contract.flags) c.flags[flag] = 0;
+  for (const SizeSpec& size : contract.sizes) {
+    c.sizes[size.name] =
+        size.in.empty() ? std::max<int64_t>(size.min, std::min<int64_t>(1, size.max)) : size.in[0];
+  }
+  return c;
+}
+
+/// Ordinary sizes and layouts, or one of the far kinds.
+void draw_geometry(const Facts& facts, int64_t work_limit, Random& random, Case& c) {
+  const double style = unit_real(random.next());
+  if (style < 0.07 && draw_far_stride(facts, random, c)) return;
+  if (style < 0.10 && draw_far_count(facts, random, c)) return;
+  if (style < 0.14 && draw_many_blocks(facts, random, c)) return;
+  c.layouts.clear();
+  c.blocks.clear();
+  draw_sizes(facts, draw_budget(work_limit, random), random, c);
+}
+
+bool is_far(const Case& c) { return !c.blocks.empty() || !c.layouts.empty(); }
+
+}  // namespace
+
+void draw_variant(const Contract& contract, Random& random, Case& c) {
+  for (const TypeParameter& type : contract.types) c.types[type.name] = random.pick(type.kinds);
+  for (const Knob& knob : contract.knobs) c.knobs[knob.name] = random.pick(knob.values);
+  for (const std::string& flag : contract.flags) c.flags[flag] = random.below(2);
+  for (const OperandSpec& operand : contract.args) {
+    if (operand.values.empty()) continue;
+    c.scalars[operand.name] = random.below(static_cast<int64_t>(operand.values.size()));
+  }
+}
+
+void draw_seeds(Random& random, Case& c) {
+  c.value_seed = random.next() >> 32;
+  c.block_seed = random.chance(0.5) ? random.next() >> 48 : 0;
+  c.warp_seed = random.chance(0.5) ? random.next() >> 48 : 0;
+}
+
+std::optional<Instance> settle(const Facts& facts, Case& c, int64_t work_limit, Random& random) {
+  int attempt = 0;
+  for (int round = 0; round < 60; ++round) {
+    try {
+      Instance instance = instantiate(facts.contract, c);
+      if (work_estimate(instance) <= work_limit) return instance;
+      if (c.blocks.size() > 1) {
+        c.blocks.resize((c.blocks.size() + 1) / 2);
+      } else if (!shrink_sizes(facts, c)) {
+        return std::nullopt;
+      } else {
+        c.blocks.clear();
+        c.layouts.clear();
+      }
+    } catch (const InputError&) {
+      if (!mend(facts, c, attempt++, random)) return std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+Case generate_case(const Contract& contract, Seed seed, int64_t work_limit) {
+  const Facts facts(contract);
+  Random random(seed.value);
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    Case c;
+    c.kernel = contract.name;
+    draw_variant(contract, random, c);
+    draw_geometry(facts, work_limit, random, c);
+    const bool far = is_far(c);
+    draw_values(facts, random, c);
+    draw_seeds(random, c);
+    const std::optional<Instance> instance = settle(facts, c, work_limit, random);
+    if (!instance) continue;
+    const Case plain = c;
+    if (!far) draw_layouts(*instance, random, c);
+    if (random.chance(0.12)) draw_overrides(*instance, random, c);
+    if (!far && facts.subset_allowed && random.chance(0.06)) {
+      c.blocks = notable_blocks(instance->launches[0].grid, unit_real(random.next()), 4, random);
+    }
+    if (c == plain) return c;
+    if (settle(facts, c, work_limit, random)) return c;
+    return plain;
+  }
+  const Case least = least_case(contract);
+  check_case_against(contract, least, contract.path);  // says which relation nothing satisfies
+  return least;
+}
+
+}  // namespace assay
