@@ -121,26 +121,62 @@ class Components {
   int32_t counter_ = 0;
 };
 
-/// Loops first inside themselves: Bourdoncle's weak topological order (Formal Methods in
-/// Programming and Their Applications, LNCS 735, 1993), with an explicit stack. Components are
-/// laid out in topological order; a component of several blocks is its entry, then the same again
-/// for the rest of it without the edges back to the entry.
+/// Position of each block in plain reverse post-order; blocks that are not reached keep 0.
+std::vector<int32_t> reverse_post_order(const Graph& graph) {
+  std::vector<int32_t> position(graph.size(), 0);
+  std::vector<uint8_t> seen(graph.size(), 0);
+  std::vector<std::pair<int32_t, size_t>> calls{{0, 0}};
+  seen[0] = 1;
+  auto next = static_cast<int32_t>(graph.size());
+  while (!calls.empty()) {
+    const int32_t node = calls.back().first;
+    if (calls.back().second == graph[node].size()) {
+      position[node] = --next;
+      calls.pop_back();
+      continue;
+    }
+    const int32_t to = graph[node][calls.back().second++];
+    if (!seen[to]) {
+      seen[to] = 1;
+      calls.emplace_back(to, 0);
+    }
+  }
+  return position;
+}
+
+/// Bourdoncle's weak topological order (Formal Methods in Programming and Their Applications, LNCS
+/// 735, 1993), with an explicit stack. Components are laid out in topological order; a component of
+/// several blocks is its entry, then the same again for the rest of it without the edges back to
+/// the entry. Loops that are nested more than kMaxNesting deep keep plain reverse post-order, which
+/// bounds the time by blocks times kMaxNesting.
 std::vector<int32_t> loop_order(const Graph& graph) {
+  constexpr int kMaxNesting = 64;
+  struct Pending {
+    std::vector<int32_t> component;
+    int nesting;
+  };
   std::vector<int32_t> region(graph.size(), 0), order;
+  const std::vector<int32_t> position = reverse_post_order(graph);
   Components components(graph, region);
   int32_t regions = 1;
-  std::vector<std::vector<int32_t>> pending;
-  const auto push = [&](std::vector<std::vector<int32_t>>& found) {
+  std::vector<Pending> pending;
+  std::vector<std::vector<int32_t>> found;
+  const auto push = [&](int nesting) {
     // Tarjan's order is reversed, which is what a stack wants: the topologically first on top.
-    for (auto& component : found) pending.push_back(std::move(component));
+    for (auto& component : found) pending.push_back({std::move(component), nesting});
     found.clear();
   };
-  std::vector<std::vector<int32_t>> found;
   components.run(0, 0, -1, found);
-  push(found);
+  push(0);
   while (!pending.empty()) {
-    const std::vector<int32_t> component = std::move(pending.back());
+    auto [component, nesting] = std::move(pending.back());
     pending.pop_back();
+    if (nesting == kMaxNesting) {
+      std::sort(component.begin(), component.end(),
+                [&](int32_t a, int32_t b) { return position[a] < position[b]; });
+      order.insert(order.end(), component.begin(), component.end());
+      continue;
+    }
     const int32_t entry = component[0];
     order.push_back(entry);
     if (component.size() == 1) continue;
@@ -153,7 +189,7 @@ std::vector<int32_t> loop_order(const Graph& graph) {
       }
     }
     ++regions;
-    push(found);
+    push(nesting + 1);
   }
   return order;
 }

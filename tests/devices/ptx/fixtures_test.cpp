@@ -1,0 +1,74 @@
+// Every Triton kernel for sm_80 and every kernel of ours decodes, or says what it uses that is not
+// supported yet.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <iostream>
+#include <map>
+
+#include "decoding.hpp"
+
+namespace assay::ptx {
+namespace {
+
+/// "line 12: mma.sync: tensor core" -> "tensor core".
+std::string reason_of(const std::string& unsupported) {
+  return unsupported.substr(unsupported.rfind(": ") + 2);
+}
+
+TEST(Fixtures, TritonKernelsDecodeOrNameWhatIsMissing) {
+  const auto files = ptx_files("triton_sm80");
+  EXPECT_EQ(files.size(), 60u);
+  int whole = 0;
+  for (const auto& path : files) {
+    const Module module = decode(read_file(path), path.filename());
+    ASSERT_EQ(module.functions.size(), 1u + (module.find("__assertfail") != nullptr));
+    EXPECT_EQ(module.target, "sm_80");
+    std::map<std::string, int> reasons;
+    for (const std::string& entry : module.unsupported) ++reasons[reason_of(entry)];
+    whole += reasons.empty();
+    for (const auto& [reason, count] : reasons) {
+      const bool known = reason == "tensor core" || reason == "cp.async" || reason == "mbarrier" ||
+                         reason == "sm_90" || reason == "fp8";
+      EXPECT_TRUE(known) << path << ": " << module.unsupported[0];
+      std::cout << path.filename().string() << ": " << count << " " << reason << "\n";
+    }
+    const Function& f = module.functions.back();
+    EXPECT_GT(f.lines.size(), 1u) << path;
+    EXPECT_GT(f.required_block[0], 0) << path;
+  }
+  std::cout << whole << " of " << files.size() << " decode whole\n";
+  EXPECT_EQ(whole, 53);
+}
+
+TEST(Fixtures, OurKernelsDecodeWhole) {
+  const std::map<std::string, size_t> unsupported = {{"warp.ptx", 4}};  // its wmma kernel
+  const auto files = ptx_files("nvcc_sm80");
+  EXPECT_EQ(files.size(), 6u);
+  for (const auto& path : files) {
+    const std::string name = path.filename();
+    const Module module = decode(read_file(path), name);
+    const auto expected = unsupported.find(name);
+    EXPECT_EQ(module.unsupported.size(), expected == unsupported.end() ? 0 : expected->second)
+        << name;
+    EXPECT_FALSE(module.files.empty()) << name;
+  }
+}
+
+/// 100 KB in 5 to 10 ms is the target; a slow machine under load gets ten times as much.
+TEST(Fixtures, DecodesFast) {
+  const std::string text = read_file(data_folder() / "triton_sm80" / "sort56.ptx");
+  double best_ms = 1e9;
+  for (int i = 0; i < 5; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    const Module module = decode(text, "sort56.ptx");
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+    best_ms = std::min(best_ms, took.count());
+  }
+  const double per_100_kb = best_ms * 100e3 / static_cast<double>(text.size());
+  std::cout << per_100_kb << " ms per 100 KB\n";
+  EXPECT_LT(per_100_kb, 100.0);
+}
+
+}  // namespace
+}  // namespace assay::ptx
