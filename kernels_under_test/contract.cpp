@@ -236,6 +236,21 @@ Contract read_contract(const TomlValue& document, const std::string& path) {
   return contract;
 }
 
+// The message without its place; control characters that it quotes from the file as escapes.
+std::string one_line(const InputError& error) {
+  const std::string_view what = error.what();
+  std::string out;
+  for (const char c : what.substr(error.where().text().size() + 2)) {
+    if (c == '\n')
+      out += "\\n";
+    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+      out += '?';
+    else
+      out += c;
+  }
+  return out;
+}
+
 }  // namespace
 
 void note_later(Contract& contract, const SourceLocation& where, const std::string& key) {
@@ -314,7 +329,11 @@ Contract load_contract(const std::string& path) {
 }
 
 Contract parse_contract(const std::string& toml, const std::string& path) {
-  return read_contract(parse_toml(toml, path), path);
+  try {
+    return read_contract(parse_toml(toml, path), path);
+  } catch (const InputError& error) {
+    throw InputError(error.where(), one_line(error));
+  }
 }
 
 std::string Variant::text() const {

@@ -81,6 +81,14 @@ TEST(ContractMistakes, EachGivesItsLine) {
   EXPECT_GE(tried, 130);
 }
 
+TEST(ContractMistakes, MessagesStayOnOneLine) {
+  std::string wrong = read_file(kFolder + "/pool.toml");
+  wrong.replace(wrong.find("\"input\""), 7, "\"\"\"in\nput\t\"\"\"");
+  EXPECT_EQ(error_of(wrong), kFolder +
+                                 "/pool.toml:19:11: unknown value 'in\\nput?' for 'kind'"
+                                 " (did you mean 'input'?)");
+}
+
 TEST(ContractMistakes, AnEmptyContractNeedsAName) {
   EXPECT_EQ(error_of(""), kFolder + "/pool.toml:1:1: a contract needs 'name'");
 }
