@@ -8,6 +8,7 @@ namespace assay {
 namespace {
 
 constexpr int kOrdinaryCases = 48;
+constexpr int kMostOrdinaryCases = 96;  // until every operand has seen every class that suits it
 constexpr int64_t kOrdinaryWork = 1 << 13;
 constexpr int64_t kFarWork = 1 << 16;
 /// A block of a grid-stride kernel owns a part of the whole: one such case may cost more.
@@ -70,24 +71,57 @@ bool suits(const ValueClassInfo& info, const OperandSpec& operand, DType type) {
   return is_floating(type) ? info.for_floating : info.for_integer;
 }
 
-void choose_values(const Facts& facts, int i, Random& random, Case& c) {
+/// Which classes each operand still has to see.
+class ClassTurns {
+ public:
+  /// The next class that suits, those not seen yet first.
+  ValueClass next(const OperandSpec& operand, DType type) {
+    std::vector<int>& seen = seen_[operand.name];
+    seen.resize(value_classes().size(), 0);
+    int best = -1;
+    for (size_t i = 0; i < seen.size(); ++i) {
+      if (!suits(value_classes()[i], operand, type)) continue;
+      if (best < 0 || seen[i] < seen[best]) best = static_cast<int>(i);
+    }
+    ++seen[best];
+    return value_classes()[best].kind;
+  }
+  /// True when another case would show some operand a class for the first time.
+  bool pending(const Facts& facts) const {
+    for (const auto& [name, seen] : seen_) {
+      const OperandSpec& operand = *facts.contract.find_operand(name);
+      for (const DType type : types_of(facts.contract, operand)) {
+        for (size_t i = 0; i < seen.size(); ++i) {
+          if (seen[i] == 0 && suits(value_classes()[i], operand, type)) return true;
+        }
+      }
+    }
+    return false;
+  }
+
+ private:
+  static std::vector<DType> types_of(const Contract& contract, const OperandSpec& operand) {
+    for (const TypeParameter& parameter : contract.types) {
+      if (parameter.name == operand.dtype) return parameter.kinds;
+    }
+    return {*parse_dtype(operand.dtype)};
+  }
+  std::map<std::string, std::vector<int>> seen_;
+};
+
+void choose_values(const Facts& facts, int i, ClassTurns& turns, Random& random, Case& c) {
   const Variant variant = c.variant();
-  int position = 0;
+  bool first = true;
   for (const OperandSpec& operand : facts.contract.args) {
     const bool read = operand.kind == OperandKind::input || operand.kind == OperandKind::inout ||
                       operand.kind == OperandKind::index;
     if (!read) continue;
     const DType type = resolve_dtype(operand, variant);
-    std::vector<ValueClass> classes;
-    for (const ValueClassInfo& info : value_classes()) {
-      if (suits(info, operand, type)) classes.push_back(info.kind);
-    }
-    // The first operand sees every class in turn; one case in four is exact in all of them.
+    // One case in four is exact in all of its operands.
     const bool exact = i % 4 == 3 && operand.kind != OperandKind::index;
-    const size_t turn = static_cast<size_t>(i - i / 4 + position * 7);
-    c.values[operand.name] = exact ? exact_recipe(facts, type, position == 0, random)
-                                   : recipe_of(classes[turn % classes.size()], type, random);
-    ++position;
+    c.values[operand.name] = exact ? exact_recipe(facts, type, first, random)
+                                   : recipe_of(turns.next(operand, type), type, random);
+    first = false;
   }
 }
 
@@ -104,12 +138,12 @@ void choose_layouts(const Instance& instance, int i, Random& random, Case& c) {
   }
 }
 
-Case ordinary_case(const Facts& facts, int i, Random& random) {
+Case ordinary_case(const Facts& facts, int i, ClassTurns& turns, Random& random) {
   Case c;
   c.kernel = facts.contract.name;
   choose_variant(facts.contract, i, c);
   choose_sizes(facts, i, random, c);
-  choose_values(facts, i, random, c);
+  choose_values(facts, i, turns, random, c);
   c.value_seed = static_cast<uint64_t>(i) + 1;
   c.block_seed = static_cast<uint64_t>(i % 2);
   c.warp_seed = static_cast<uint64_t>(i % 3);
@@ -117,9 +151,10 @@ Case ordinary_case(const Facts& facts, int i, Random& random) {
 }
 
 void add_ordinary(const Facts& facts, std::vector<Case>& out) {
-  for (int i = 0; i < kOrdinaryCases; ++i) {
+  ClassTurns turns;
+  for (int i = 0; i < kOrdinaryCases || (i < kMostOrdinaryCases && turns.pending(facts)); ++i) {
     Random random(static_cast<uint64_t>(1000 + i));
-    Case c = ordinary_case(facts, i, random);
+    Case c = ordinary_case(facts, i, turns, random);
     const auto instance = settle(facts, c, kOrdinaryWork, random);
     if (!instance) continue;
     Case laid_out = c;

@@ -117,9 +117,7 @@ INSTANTIATE_TEST_SUITE_P(
                 return i >= 6 * x && i < 6 * (x + 1);
               }},
         Owned{"block.x == 0 ? a < 4 || a < 0 : !((a >> 2) != block.x)", "'ceil_div(a, 4)'",
-              [](int64_t i, int64_t, int64_t, int64_t, int64_t x, int64_t) {
-                return i / 4 == x;
-              }},
+              [](int64_t i, int64_t, int64_t, int64_t, int64_t x, int64_t) { return i / 4 == x; }},
         Owned{"min(a, b) == block.x", "'min(a, b)'",
               [](int64_t i, int64_t j, int64_t, int64_t, int64_t x, int64_t) {
                 return std::min(i, j) == x;

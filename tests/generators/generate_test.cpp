@@ -1,0 +1,230 @@
+#include "generators/generate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "generators/facts.hpp"
+#include "generators/values.hpp"
+#include "tests/generators/contracts.hpp"
+
+namespace assay {
+namespace {
+
+using namespace testing_contracts;
+
+class EveryContract : public testing::TestWithParam<const char*> {
+ protected:
+  Contract contract = parsed(GetParam());
+};
+
+std::string test_name(const testing::TestParamInfo<const char*>& info) {
+  static constexpr std::array<const char*, 6> kNames = {"softmax", "vector_add", "transpose",
+                                                        "matmul",  "gather",     "divide"};
+  return kNames[info.index];
+}
+INSTANTIATE_TEST_SUITE_P(All, EveryContract,
+                         testing::Values(kSoftmax, kVectorAdd, kTranspose, kMatmul, kGather,
+                                         kDivide),
+                         test_name);
+
+TEST_P(EveryContract, GeneratedCasesFitAndRepeat) {
+  constexpr int64_t kLimit = 1 << 14;
+  for (uint64_t seed = 0; seed < 3000; ++seed) {
+    const Case c = generate_case(contract, {seed}, kLimit);
+    const Instance instance = instantiate(contract, c);
+    EXPECT_LE(work_estimate(instance), kLimit) << print_case(c);
+    EXPECT_EQ(generate_case(contract, {seed}, kLimit), c);
+    EXPECT_EQ(parse_case(print_case(c), "f"), c) << print_case(c);
+  }
+}
+
+TEST_P(EveryContract, MutantsAndCrossesFitAndDiffer) {
+  constexpr int64_t kLimit = 1 << 14;
+  Case a = generate_case(contract, {1}, kLimit);
+  Case b = generate_case(contract, {2}, kLimit);
+  int changed = 0;
+  for (uint64_t seed = 0; seed < 3000; ++seed) {
+    const Case mutant = mutate_case(contract, a, {seed}, kLimit);
+    EXPECT_LE(work_estimate(instantiate(contract, mutant)), kLimit);
+    EXPECT_EQ(mutate_case(contract, a, {seed}, kLimit), mutant);
+    changed += mutant == a ? 0 : 1;
+    const Case crossed = cross_cases(contract, mutant, b, {seed}, kLimit);
+    EXPECT_LE(work_estimate(instantiate(contract, crossed)), kLimit);
+    b = a;
+    a = mutant;
+  }
+  EXPECT_GT(changed, 2850);
+}
+
+TEST_P(EveryContract, CoveringCasesTouchEveryChoice) {
+  const std::vector<Case> cases = covering_cases(contract);
+  EXPECT_EQ(cases, covering_cases(contract));
+  std::set<std::pair<std::string, int64_t>> seen;
+  std::set<std::string> classes;
+  for (const Case& c : cases) {
+    EXPECT_NO_THROW(instantiate(contract, c)) << print_case(c);
+    EXPECT_EQ(parse_case(print_case(c), "f"), c);
+    for (const auto& [parameter, type] : c.types)
+      seen.emplace(parameter, static_cast<int64_t>(type));
+    for (const auto& [knob, value] : c.knobs) seen.emplace(knob, value);
+    for (const auto& [size, value] : c.sizes) seen.emplace(size, value);
+    for (const auto& [operand, recipe] : c.values) classes.insert(recipe.name);
+  }
+  for (const TypeParameter& type : contract.types) {
+    for (const DType kind : type.kinds) {
+      EXPECT_TRUE(seen.contains({type.name, static_cast<int64_t>(kind)})) << name(kind);
+    }
+  }
+  for (const Knob& knob : contract.knobs) {
+    for (const int64_t value : knob.values) EXPECT_TRUE(seen.contains({knob.name, value})) << value;
+  }
+  for (const SizeSpec& size : contract.sizes) {
+    for (const int64_t value : {0, 1, 2}) {
+      if (value < size.min) continue;
+      EXPECT_TRUE(seen.contains({size.name, value})) << size.name << value;
+    }
+  }
+  const bool floating =
+      resolve_dtype(
+          contract.args.back().kind == OperandKind::scalar ? contract.args[1] : contract.args[0],
+          cases[0].variant()) != DType::i8;
+  if (floating) {
+    for (const char* wanted :
+         {"exact", "witness", "nans", "infs", "subnormal", "huge_mean", "ties"}) {
+      EXPECT_TRUE(classes.contains(wanted)) << wanted;
+    }
+  }
+}
+
+TEST_P(EveryContract, SimplerCasesFitAndAreSimpler) {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    const Case c = generate_case(contract, {seed}, 1 << 14);
+    for (const Case& simpler : simpler_cases(contract, c)) {
+      EXPECT_NO_THROW(instantiate(contract, simpler)) << print_case(simpler);
+      EXPECT_NE(simpler, c);
+      for (const auto& [size, value] : simpler.sizes) EXPECT_LE(value, c.sizes.at(size));
+    }
+  }
+}
+
+TEST_P(EveryContract, ShrinkingEnds) {
+  // A failure that every case shows shrinks to something tiny in few steps.
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Case c = generate_case(contract, {seed}, 1 << 14);
+    int steps = 0;
+    for (std::vector<Case> next = simpler_cases(contract, c); !next.empty();
+         next = simpler_cases(contract, c)) {
+      c = next[0];
+      ASSERT_LT(++steps, 200) << print_case(c);
+    }
+    EXPECT_TRUE(c.layouts.empty());
+    EXPECT_TRUE(c.overrides.empty());
+    EXPECT_EQ(c.value_seed, 0u);
+  }
+}
+
+int64_t farthest(const Tensor& tensor) { return tensor.storage_elements; }
+
+/// Row stride times row, for the rows that exist, passes each limit of 32-bit arithmetic.
+TEST(Covering, ReachesFarOffsets) {
+  for (const char* toml : {kSoftmax, kTranspose, kGather}) {
+    const Contract contract = parsed(toml);
+    bool exactly_31 = false, exactly_32 = false;
+    for (const Case& c : covering_cases(contract)) {
+      const Instance instance = instantiate(contract, c);
+      for (const Tensor& tensor : instance.tensors) {
+        if (tensor.shape.size() < 2) continue;
+        for (size_t d = 0; d < 2; ++d) {
+          for (int64_t i = 0; i < std::min<int64_t>(tensor.shape[d], 64); ++i) {
+            exactly_31 |= i * tensor.strides[d] == int64_t{1} << 31;
+            exactly_32 |= i * tensor.strides[d] == int64_t{1} << 32;
+          }
+        }
+      }
+    }
+    EXPECT_TRUE(exactly_31) << contract.name;
+    EXPECT_TRUE(exactly_32) << contract.name;
+  }
+}
+
+TEST(Covering, ReachesFarCountsAndGridLimits) {
+  const Contract add = parsed(kVectorAdd);
+  bool past_32 = false;
+  for (const Case& c : covering_cases(add)) {
+    past_32 |= c.sizes.at("n") > int64_t{1} << 32;
+  }
+  EXPECT_TRUE(past_32);
+  const Contract transpose = parsed(kTranspose);
+  bool past_grid = false;
+  for (const Case& c : covering_cases(transpose)) {
+    past_grid |= instantiate(transpose, c).launches[0].grid[1] > 65535;
+  }
+  EXPECT_TRUE(past_grid);
+}
+
+TEST(Generate, ReachesEveryClassAndSize) {
+  const Contract contract = parsed(kSoftmax);
+  std::map<std::string, int> classes;
+  std::set<int64_t> columns;
+  int far = 0, subsets = 0, overrides = 0, padded = 0, exact = 0, empty = 0;
+  constexpr int kCases = 20000;
+  for (uint64_t seed = 0; seed < kCases; ++seed) {
+    const Case c = generate_case(contract, {seed}, 1 << 14);
+    const std::string& kind = c.values.at("x").name;
+    ++classes[kind];
+    columns.insert(c.sizes.at("cols"));
+    empty += c.sizes.at("rows") == 0;
+    subsets += !c.blocks.empty();
+    overrides += !c.overrides.empty();
+    padded += c.layouts.contains("x");
+    exact += kind == "exact" || kind == "exact_logits" || kind == "equal_rows" || kind == "witness";
+    far += farthest(*instantiate(contract, c).find("x")) >= int64_t{1} << 31;
+  }
+  for (const ValueClassInfo& info : value_classes()) {
+    if (info.for_floating && info.kind != ValueClass::witness) {
+      EXPECT_GT(classes[info.name], kCases / 500) << info.name;
+    }
+  }
+  for (const int64_t wanted : {1,   2,    31,   32,   33, 127, 128, 129, 255, 256, 257, 511, 512,
+                               513, 1024, 1023, 1025, 40, 46,  72,  80,  96,  8,   24,  97}) {
+    EXPECT_TRUE(columns.contains(wanted)) << wanted;
+  }
+  EXPECT_GT(far, kCases / 20);
+  EXPECT_GT(subsets, kCases / 50);
+  EXPECT_GT(overrides, kCases / 20);
+  EXPECT_GT(padded, kCases / 4);
+  EXPECT_GT(exact, kCases / 4);
+  EXPECT_GT(empty, kCases / 500);
+  EXPECT_LT(empty, kCases / 10);
+}
+
+TEST(Generate, AReducingKernelSeesWitnessAndExactData) {
+  const Contract contract = parsed(kMatmul);
+  int witness = 0, exact = 0;
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    const Case c = generate_case(contract, {seed}, 1 << 14);
+    witness += c.values.at("x").name == "witness";
+    exact += c.values.at("x").name == "exact" && c.values.at("w").name == "exact";
+  }
+  EXPECT_GT(witness, 100);
+  EXPECT_GT(witness + exact, 500);
+}
+
+TEST(Generate, SatisfiesRelations) {
+  Contract contract = parsed(kSoftmax);
+  for (const char* relation : {"rows < cols", "cols % 8 == 0"}) {
+    contract.require.push_back({relation, parse_expression(relation, {}), {}});
+  }
+  int nontrivial = 0;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    const Case c = generate_case(contract, {seed}, 1 << 14);
+    EXPECT_LT(c.sizes.at("rows"), c.sizes.at("cols"));
+    EXPECT_EQ(c.sizes.at("cols") % 8, 0);
+    nontrivial += c.sizes.at("rows") > 1;
+  }
+  EXPECT_GT(nontrivial, 100);
+}
+
+}  // namespace
+}  // namespace assay
