@@ -110,6 +110,7 @@ void read_require(const TomlValue& value, Contract& contract) {
 void read_builds(const TomlValue& value, Contract& contract) {
   contract.builds = expect_integer(value, "'builds'");
   if (contract.builds < 1) throw InputError(value.where, "'builds' must be at least 1");
+  note_later(contract, value.where, "builds");
 }
 
 // --- launches ------------------------------------------------------------------------------------

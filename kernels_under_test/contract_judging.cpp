@@ -123,10 +123,13 @@ void read_policy(const TomlValue& value, Contract& contract) {
     policy.tie = expect_choice<TiePolicy>(
         *tie, "policy 'tie'",
         {{"first", TiePolicy::first}, {"last", TiePolicy::last}, {"free", TiePolicy::free}});
+  if (policy.tie) note_later(contract, table.need("tie").where, "policy.tie");
   if (const TomlValue* zero = table.find("zero_order"))
     policy.zero_order = expect_choice<ZeroOrderPolicy>(
         *zero, "policy 'zero_order'",
         {{"equal", ZeroOrderPolicy::equal}, {"signed", ZeroOrderPolicy::signed_zero}});
+  if (policy.zero_order == ZeroOrderPolicy::signed_zero)
+    note_later(contract, table.need("zero_order").where, "policy.zero_order = \"signed\"");
   if (const TomlValue* empty = table.find("empty"))
     policy.empty = expect_choice<EmptyPolicy>(
         *empty, "policy 'empty'", {{"zero", EmptyPolicy::zero}, {"nan", EmptyPolicy::nan}});
@@ -151,6 +154,7 @@ void read_properties(const TomlValue& value, Contract& contract) {
     if (contains(contract.properties, property))
       throw InputError(item.text_where, "property '" + property + "' stands twice");
     contract.properties.push_back(property);
+    note_later(contract, item.where, "property '" + property + "'");
   }
 }
 

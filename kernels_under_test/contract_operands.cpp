@@ -365,6 +365,9 @@ OperandSpec read_operand(const TableReader& table, const std::vector<std::string
   read_presence(table, operands, operand);
   read_aliases(table, operands, operand);
   if (const TomlValue* valid = table.find("valid")) read_valid(*valid, operand);
+  for (const char* later : {"may_alias", "valid"})
+    if (const TomlValue* found = table.find(later))
+      note_later(contract, found->where, std::string(later) + " of '" + operand.name + "'");
   operand.overread = table.expression("overread");
   if (const TomlValue* pack = table.find("pack")) read_packing(*pack, contract, operand);
   check_dtype_fits(table.need("dtype"), contract, operand);
