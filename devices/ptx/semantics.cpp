@@ -175,53 +175,32 @@ RowShape row_shape(const Instruction& instruction) {
   uint8_t type = element_bytes(instruction.type);
   uint8_t source =
       instruction.source_type == Type::none ? type : element_bytes(instruction.source_type);
-  RowShape shape{type, {type, type, type, type}, false};
   switch (instruction.op) {
-    case Op::cvt:
-      shape.src = {source, source, 0, 0};
-      shape.d_signed = instruction.type == Type::s8 || instruction.type == Type::s16 ||
+    case Op::cvt: {
+      bool is_signed = instruction.type == Type::s8 || instruction.type == Type::s16 ||
                        instruction.type == Type::s32;
-      break;
-    case Op::set:
-      shape.src = {source, source, 0, 0};
-      break;
+      return {type, {source, source, 0, 0}, is_signed};
+    }
+    case Op::set: return {type, {source, source, 0, 0}, false};
     case Op::setp:
-    case Op::testp:
-      shape = {0, {source, source, 0, 0}, false};
-      break;
-    case Op::slct:
-      shape.src = {type, type, source, 0};
-      break;
+    case Op::testp: return {0, {source, source, 0, 0}, false};
+    case Op::slct: return {type, {type, type, source, 0}, false};
+    case Op::selp: return {type, {type, type, 0, 0}, false};
     case Op::mul:
-    case Op::mad:
-      if (instruction.half == Half::wide) {
-        uint8_t wide = static_cast<uint8_t>(2 * type);
-        shape = {wide, {type, type, wide, 0}, false};
-      }
-      break;
+    case Op::mad: {
+      uint8_t wide = static_cast<uint8_t>(instruction.half == Half::wide ? 2 * type : type);
+      return {wide, {type, type, wide, 0}, false};
+    }
     case Op::shl:
-    case Op::shr:
-      shape.src = {type, 4, 0, 0};
-      break;
-    case Op::bfe:
-      shape.src = {type, 4, 4, 0};
-      break;
-    case Op::bfi:
-      shape.src = {type, type, 4, 4};
-      break;
+    case Op::shr: return {type, {type, 4, 0, 0}, false};
+    case Op::bfe: return {type, {type, 4, 4, 0}, false};
+    case Op::bfi: return {type, {type, type, 4, 4}, false};
     case Op::bfind:
     case Op::clz:
-    case Op::popc:
-      shape.d = 4;
-      break;
-    case Op::dp4a:
-    case Op::dp2a:
-      shape = {4, {4, 4, 4, 0}, false};
-      break;
-    default:
-      break;
+    case Op::popc: return {4, {type, 0, 0, 0}, false};
+    case Op::lop3: return {type, {type, type, type, 4}, false};
+    default: return {type, {type, type, type, 0}, false};
   }
-  return shape;
 }
 
 uint32_t f16_to_f32_bits(uint16_t h) {

@@ -273,17 +273,17 @@ void cvt_pair(Rows& r) {
   for (int i = 0; i < kLanes; ++i) d[i] = (uint32_t(a[i]) << 16) | b[i];
 }
 
-/// tf32 keeps f32's layout with 10 fraction bits. rna rounds ties away from zero.
-template <Rounding R, bool Relu>
+/// tf32 keeps f32's layout with 10 fraction bits. rna rounds ties away from zero. satfinite: the
+/// largest finite number instead of an infinity.
+template <Rounding R, bool Relu, bool Finite>
 void cvt_tf32(Rows& r) {
   map1<uint32_t, uint32_t>(r, [](uint32_t a) {
-    uint32_t add = R == Rounding::rna  ? 0x1000u
-                   : R == Rounding::rn ? 0xfffu + ((a >> 13) & 1u)
-                                       : 0u;
+    uint32_t add = R == Rounding::rna ? 0x1000u : R == Rounding::rn ? 0xfffu + ((a >> 13) & 1u) : 0u;
     uint32_t rounded = (a + add) & ~0x1fffu;
+    bool infinite = (rounded & 0x7fffffffu) == 0x7f800000u;
+    if (Finite) rounded = infinite ? (a & 0x80000000u) | 0x7f7fe000u : rounded;
     if (Relu) rounded = a >> 31 ? 0u : rounded;
-    uint32_t m = a & 0x7fffffffu;
-    return m > 0x7f800000u ? kNan32 : rounded;
+    return (a & 0x7fffffffu) > 0x7f800000u ? kNan32 : rounded;
   });
 }
 

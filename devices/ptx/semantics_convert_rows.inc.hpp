@@ -179,17 +179,19 @@ RowFunction pair_row(const Form& form) {
   });
 }
 
+template <Rounding R>
+RowFunction tf32_rounded_row(const Form& form) {
+  return by_bool(form.relu, [&]<bool Relu>() -> RowFunction {
+    return form.satfinite ? cvt_tf32<R, Relu, true> : cvt_tf32<R, Relu, false>;
+  });
+}
 RowFunction tf32_row(const Form& form) {
-  if (form.source_type != Type::f32 || form.satfinite) return nullptr;
+  if (form.source_type != Type::f32) return nullptr;
   switch (form.rounding) {
-    case Rounding::rna:
-      return form.relu ? nullptr : cvt_tf32<Rounding::rna, false>;
-    case Rounding::rn:
-      return form.relu ? cvt_tf32<Rounding::rn, true> : cvt_tf32<Rounding::rn, false>;
-    case Rounding::rz:
-      return form.relu ? cvt_tf32<Rounding::rz, true> : cvt_tf32<Rounding::rz, false>;
-    default:
-      return nullptr;
+    case Rounding::rna: return form.relu ? nullptr : tf32_rounded_row<Rounding::rna>(form);
+    case Rounding::rn: return tf32_rounded_row<Rounding::rn>(form);
+    case Rounding::rz: return tf32_rounded_row<Rounding::rz>(form);
+    default: return nullptr;
   }
 }
 
