@@ -93,9 +93,13 @@ void check_call(const Expr& call, const Scope& scope) {
 void check_element(const Expr& node, const Scope& scope) {
   if (!scope.elements) fail(node, "elements of operands cannot be used in " + scope.what);
   const OperandSpec& operand = tensor_named(*node.operands[0], scope);
+  if (!is_always_integer(scope.contract, operand))
+    fail(*node.operands[0],
+         "'" + operand.name + "' holds no integers and cannot be used in " + scope.what);
   if (node.operands.size() != operand.shape.size() + 1)
-    fail(node, "'" + operand.name + "' has " + counted(operand.shape.size(), "dimension") +
-                   ", not " + std::to_string(node.operands.size() - 1));
+    fail(*node.operands[0], "'" + operand.name + "' has " +
+                                counted(operand.shape.size(), "dimension") + ", not " +
+                                std::to_string(node.operands.size() - 1));
   for (size_t i = 1; i < node.operands.size(); ++i) {
     if (!node.labels[i].empty())
       fail(*node.operands[i], "subscripts are positional in " + scope.what);
@@ -287,6 +291,19 @@ void check_operand(const Contract& contract, const OperandSpec& operand, const S
   }
 }
 
+// Where every launch lists its arguments, some launch has to pass each output.
+void check_passed(const Contract& contract) {
+  for (const OperandSpec& operand : contract.args) {
+    if (operand.kind != OperandKind::output && operand.kind != OperandKind::inout) continue;
+    const bool passed = std::any_of(
+        contract.launches.begin(), contract.launches.end(), [&](const LaunchSpec& launch) {
+          return launch.args.empty() || contains(launch.args, operand.name);
+        });
+    if (!passed && !contract.launches.empty())
+      throw InputError(operand.where, "output '" + operand.name + "' is passed to no launch");
+  }
+}
+
 void check_launch(const LaunchSpec& launch, const Scope& everything) {
   check(launch.when, everything, "'when' of a launch");
   for (const ExprPtr& extent : launch.grid) check(extent, everything, "'grid' of a launch");
@@ -308,6 +325,7 @@ void check_names(const Contract& contract) {
   for (const OperandSpec& operand : contract.args) check_operand(contract, operand, everything);
   for (const NamedExpr& relation : contract.require) check(relation.expr, everything, "'require'");
   for (const LaunchSpec& launch : contract.launches) check_launch(launch, everything);
+  check_passed(contract);
   check(contract.accuracy.depth, everything, "'depth' of [accuracy]");
   check(contract.accuracy.online, everything, "'online' of [accuracy]");
   for (const Ownership& ownership : contract.owns) {

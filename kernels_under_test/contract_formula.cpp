@@ -161,7 +161,7 @@ class FormulaChecker {
       own.clear();
       for (const Dimension& dimension : operand->shape) own.push_back(dimension.name);
       if (operand->kind == OperandKind::scalar)
-        fail(node, "scalar '" + operand->name + "' has no elements");
+        fail(base, "scalar '" + operand->name + "' has no elements");
     }
     std::set<std::string> labelled;
     size_t positional = 0;
@@ -180,9 +180,9 @@ class FormulaChecker {
     if (positional != 0 && !labelled.empty())
       fail(node, "name all dimensions of the subscripts or none");
     if (positional != 0 && operand == nullptr)
-      fail(node, "name the dimensions: '" + to_text(base) + "[dimension = index]'");
+      fail(base, "name the dimensions: '" + to_text(base) + "[dimension = index]'");
     if (positional != 0 && positional != operand->shape.size())
-      fail(node, "'" + operand->name + "' has " + counted(operand->shape.size(), "dimension") +
+      fail(base, "'" + operand->name + "' has " + counted(operand->shape.size(), "dimension") +
                      ", not " + std::to_string(positional));
   }
 
