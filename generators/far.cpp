@@ -101,6 +101,15 @@ std::optional<Instance> resolved(const Facts& facts, const Case& c) {
   }
 }
 
+/// How many strides reach the target: often a power of two, which divides it.
+int64_t draw_step_count(int64_t most, Random& random) {
+  const int64_t k = random.between(1, most);
+  if (!random.chance(0.75)) return k;
+  int64_t power = 1;
+  while (power * 2 <= k) power *= 2;
+  return power;
+}
+
 }  // namespace
 
 std::vector<int64_t> notable_blocks(const std::array<int64_t, 3>& grid, double fraction, int count,
@@ -151,19 +160,18 @@ bool draw_far_stride(const Facts& facts, Random& random, Case& c) {
   if (!instance) return false;
   const Tensor& tensor = *instance->find(operand.name);
   if (!tensor.present || tensor.shape[d] < 2) return false;
-  int64_t k = random.between(1, tensor.shape[d] - 1);
-  if (random.chance(0.75)) {  // a power of two divides the target exactly
-    int64_t power = 1;
-    while (power * 2 <= k) power *= 2;
-    k = power;
+  for (int attempt = 0; attempt < 4; ++attempt) {  // the kernel's stride may be an int
+    const int64_t target = draw_target(byte_size(tensor.dtype), random);
+    const int64_t k = draw_step_count(tensor.shape[d] - 1, random);
+    const int64_t beyond = random.pick({0, 0, 0, 0, 1, 8, -1});
+    Layout layout;
+    layout.strides = tensor.strides;
+    layout.strides[d] = (target + k - 1) / k + beyond;
+    c.layouts[operand.name] = std::move(layout);
+    if (resolved(facts, c)) return true;
   }
-  const int64_t target = draw_target(byte_size(tensor.dtype), random);
-  const int64_t beyond = random.pick({0, 0, 0, 0, 1, 8, -1});
-  Layout layout;
-  layout.strides = tensor.strides;
-  layout.strides[d] = (target + k - 1) / k + beyond;
-  c.layouts[operand.name] = std::move(layout);
-  return true;
+  c.layouts.clear();
+  return false;
 }
 
 bool draw_far_count(const Facts& facts, Random& random, Case& c) {

@@ -8,6 +8,8 @@
 namespace assay {
 namespace {
 
+constexpr int64_t kFarWork = 1 << 14;  // offsets are far, not data large
+
 /// Costs are skewed: many small cases, few near the limit, so that a sweep sees more of them.
 int64_t draw_budget(int64_t work_limit, Random& random) {
   const double style = unit_real(random.next());
@@ -81,15 +83,19 @@ Case least_case(const Contract& contract) {
   return c;
 }
 
-/// Ordinary sizes and layouts, or one of the far kinds.
-void draw_geometry(const Facts& facts, int64_t work_limit, Random& random, Case& c) {
+/// Ordinary sizes, or one of the far kinds. Returns the work that the case may cost.
+int64_t draw_geometry(const Facts& facts, int64_t work_limit, Random& random, Case& c) {
   const double style = unit_real(random.next());
-  if (style < 0.07 && draw_far_stride(facts, random, c)) return;
-  if (style < 0.10 && draw_far_count(facts, random, c)) return;
-  if (style < 0.14 && draw_many_blocks(facts, random, c)) return;
+  const int64_t far_work = std::min(work_limit, kFarWork);
+  if (style < 0.08 && draw_far_stride(facts, random, c)) return far_work;
+  if (style < 0.11 && draw_far_count(facts, random, c)) return far_work;
+  if (style < 0.14 && draw_many_blocks(facts, random, c)) return far_work;
   c.layouts.clear();
   c.blocks.clear();
-  draw_sizes(facts, draw_budget(work_limit, random), random, c);
+  const int64_t budget = draw_budget(work_limit, random);
+  draw_sizes(facts, budget, random, c);
+  // Threads count too: a thousand rows of one element cost a thousand blocks.
+  return std::min(work_limit, 4 * budget + 1024);
 }
 
 bool is_far(const Case& c) { return !c.blocks.empty() || !c.layouts.empty(); }
@@ -140,11 +146,11 @@ Case generate_case(const Contract& contract, Seed seed, int64_t work_limit) {
     Case c;
     c.kernel = contract.name;
     draw_variant(contract, random, c);
-    draw_geometry(facts, work_limit, random, c);
+    const int64_t work = draw_geometry(facts, work_limit, random, c);
     const bool far = is_far(c);
     draw_values(facts, random, c);
     draw_seeds(random, c);
-    const std::optional<Instance> instance = settle(facts, c, work_limit, random);
+    const std::optional<Instance> instance = settle(facts, c, work, random);
     if (!instance) continue;
     const Case plain = c;
     if (!far) draw_layouts(*instance, random, c);

@@ -314,7 +314,9 @@ class Solver {
 
   std::vector<Box> solve(Box box) {
     narrow(relation_.root(), box);
-    split(std::move(box));
+    std::vector<Box> parts;
+    if (!expand(relation_.root(), box, parts)) parts.push_back(std::move(box));
+    for (Box& part : parts) split(std::move(part));
     merge();
     return std::move(owned_);
   }
@@ -322,6 +324,8 @@ class Solver {
  private:
   void narrow(int index, Box& box) const;
   void narrow_equal(int left, int64_t wanted, Box& box) const;
+  bool expand(int index, const Box& box, std::vector<Box>& out);
+  void count_step();
   void split(Box box);
   int dimension_to_split(const Box& box) const;
   void merge();
@@ -372,6 +376,39 @@ void Solver::narrow_equal(int left, int64_t wanted, Box& box) const {
   }
 }
 
+/// `d % M == e` and `d / K % M == e` (grid-stride loops) under &&: the ranges one by one. False: no
+/// such part.
+bool Solver::expand(int index, const Box& box, std::vector<Box>& out) {
+  const Node& node = relation_.node(index);
+  if (node.op == Node::Op::land) return expand(node.a, box, out) || expand(node.b, box, out);
+  if (node.op != Node::Op::eq) return false;
+  const Node& left = relation_.node(node.a);
+  const Node& wanted = relation_.node(node.b);
+  if (left.op != Node::Op::mod || wanted.op != Node::Op::constant) return false;
+  const Node& modulus = relation_.node(left.b);
+  const Node* coordinate = &relation_.node(left.a);
+  int64_t width = 1;
+  if (coordinate->op == Node::Op::div && relation_.node(coordinate->b).op == Node::Op::constant) {
+    width = relation_.node(coordinate->b).value;
+    coordinate = &relation_.node(coordinate->a);
+  }
+  if (coordinate->op != Node::Op::coordinate || modulus.op != Node::Op::constant) return false;
+  if (width < 1 || modulus.value < 1) return false;
+  if (wanted.value < 0 || wanted.value >= modulus.value) return true;
+  const auto [low, high] = box.ranges[coordinate->value];
+  const int64_t first = low / width;
+  int64_t group = first + (wanted.value - first % modulus.value + modulus.value) % modulus.value;
+  if (low >= high) return true;
+  for (const int64_t last = (high - 1) / width; group <= last; group += modulus.value) {
+    count_step();
+    Box part = box;
+    part.ranges[coordinate->value] = {std::max(low, group * width),
+                                      std::min(high, (group + 1) * width)};
+    out.push_back(std::move(part));
+  }
+  return true;
+}
+
 /// The mentioned dimension whose halving leaves the smallest uncertainty, by its neighbours'
 /// spread.
 int Solver::dimension_to_split(const Box& box) const {
@@ -407,13 +444,16 @@ int Solver::dimension_to_split(const Box& box) const {
   return best;
 }
 
+void Solver::count_step() {
+  if (++steps_ <= kMostSteps) return;
+  throw InputError(owner_.where, "the ownership of '" + owner_.output +
+                                     "' has no simple solution; blocks of a case this large "
+                                     "cannot be chosen");
+}
+
 void Solver::split(Box box) {
   if (box.elements() == 0) return;
-  if (++steps_ > kMostSteps) {
-    throw InputError(owner_.where, "the ownership of '" + owner_.output +
-                                       "' has no simple solution; blocks of a case this large "
-                                       "cannot be chosen");
-  }
+  count_step();
   const Interval holds = relation_.evaluate(relation_.root(), box);
   if (surely_not(holds)) return;
   if (surely(holds)) {

@@ -474,12 +474,32 @@ void restrict_values(const ValuePlan& plan, DType type, const Chunk& chunk, uint
   }
 }
 
+/// The lower bytes of each word.
+void pack(const uint64_t* bits, int count, int size, uint8_t* out) {
+  const auto pack_as = [&](auto element) {
+    for (int i = 0; i < count; ++i) {
+      element = static_cast<decltype(element)>(bits[i]);
+      std::memcpy(out + i * sizeof element, &element, sizeof element);
+    }
+  };
+  switch (size) {
+    case 1:
+      return pack_as(uint8_t{});
+    case 2:
+      return pack_as(uint16_t{});
+    case 4:
+      return pack_as(uint32_t{});
+    default:
+      return pack_as(uint64_t{});
+  }
+}
+
 void fill_chunk(const ValuePlan& plan, DType type, const Chunk& chunk, uint8_t* out) {
   const int size = byte_size(type);
   double values[kChunk];
   uint64_t bits[kChunk];
   if (fill_bits(plan, type, chunk, bits)) {
-    for (int i = 0; i < chunk.count; ++i) store(out + i * size, bits[i], size);
+    pack(bits, chunk.count, size, out);
   } else {
     fill_real(plan, type, chunk, values);
     encode(type, values, chunk.count, out);

@@ -96,6 +96,10 @@ INSTANTIATE_TEST_SUITE_P(
               [](int64_t i, int64_t, int64_t, int64_t, int64_t x, int64_t) { return i / 4 == x; }},
         Owned{"a % 5 == block.x", "'5'",
               [](int64_t i, int64_t, int64_t, int64_t, int64_t x, int64_t) { return i % 5 == x; }},
+        Owned{"b / 3 % 5 == block.x && a % 2 == block.y", "5, 2",
+              [](int64_t i, int64_t j, int64_t, int64_t, int64_t x, int64_t y) {
+                return j / 3 % 5 == x && i % 2 == y;
+              }},
         Owned{"b / 8 == block.x && a / 3 == block.y", "'ceil_div(b, 8)', 'ceil_div(a, 3)'",
               [](int64_t i, int64_t j, int64_t, int64_t, int64_t x, int64_t y) {
                 return j / 8 == x && i / 3 == y;

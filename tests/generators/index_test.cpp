@@ -1,0 +1,150 @@
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+
+#include "generators/instance.hpp"
+#include "tests/generators/contracts.hpp"
+
+namespace assay {
+namespace {
+
+using namespace testing_contracts;
+
+/// idx[n] or idx[b, n] with extra keys; lens[b] beside it.
+Contract index_contract(const std::string& index, const std::string& lens = "0..20") {
+  return parsed(R"toml(
+name = "k"
+source = { cuda = "kernel.cu", entry = "k" }
+sizes = { b = { min = 0, max = 1000000000000 }, n = { min = 0, max = 1000000000 }, v = { min = 0, max = 1000000000 } }
+launch = { grid = ["1"], block = ["32"] }
+args = [
+  { name = "y", kind = "output", dtype = "f32", shape = ["v"] },
+  { name = "x", kind = "input", dtype = "f32", shape = ["v"] },
+  { name = "lens", kind = "index", dtype = "i64", shape = ["b"], domain = ")toml" +
+                lens + R"toml(" },
+  { name = "idx", kind = "index", dtype = "i64", )toml" +
+                index + R"toml( },
+]
+[formula]
+y = "x"
+)toml");
+}
+
+Case sized(int64_t b, int64_t n, int64_t v) {
+  Case c;
+  c.kernel = "k";
+  c.sizes = {{"b", b}, {"n", n}, {"v", v}};
+  return c;
+}
+
+std::vector<int64_t> values(const Instance& instance, const char* operand, int64_t first,
+                            int64_t count) {
+  std::vector<int64_t> out(count);
+  logical_values(instance, *instance.find(operand), first, count,
+                 reinterpret_cast<uint8_t*>(out.data()));
+  return out;
+}
+
+TEST(IndexValues, StayInTheDomain) {
+  const Contract contract = index_contract(R"(shape = ["n"], domain = "0..v - 1 | -1..-1")");
+  for (const char* kind : {"index_uniform", "index_first", "index_last", "index_repeats",
+                           "index_edges", "index_ramp"}) {
+    Case c = sized(1, 1000, 37);
+    c.values["idx"] = {kind, {}};
+    const auto idx = values(instantiate(contract, c), "idx", 0, 1000);
+    for (const int64_t i : idx) EXPECT_TRUE(i >= -1 && i < 37) << kind << i;
+    const std::set<int64_t> distinct(idx.begin(), idx.end());
+    if (std::string(kind) == "index_uniform" || std::string(kind) == "index_ramp") {
+      EXPECT_EQ(distinct.size(), 38u);
+    }
+    if (std::string(kind) == "index_first") {
+      EXPECT_EQ(*distinct.begin(), 0);
+    }
+    if (std::string(kind) == "index_last") {
+      EXPECT_EQ(*distinct.begin(), -1);
+    }
+    if (std::string(kind) == "index_repeats") {
+      EXPECT_LE(distinct.size(), 3u);
+    }
+    if (std::string(kind) == "index_edges") {
+      EXPECT_EQ(distinct, (std::set<int64_t>{-1, 0, 36}));
+    }
+  }
+}
+
+TEST(IndexValues, DistinctOnesAreAPermutation) {
+  const Contract contract =
+      index_contract(R"(shape = ["n"], domain = "0..v - 1", distinct = true)");
+  for (const int64_t n : {1, 2, 3, 64, 1000}) {
+    const auto idx = values(instantiate(contract, sized(1, n, n)), "idx", 0, n);
+    EXPECT_EQ(std::set<int64_t>(idx.begin(), idx.end()).size(), static_cast<size_t>(n));
+    if (n > 3) {
+      EXPECT_FALSE(std::is_sorted(idx.begin(), idx.end()));
+    }
+  }
+  EXPECT_THROW(instantiate(contract, sized(1, 5, 4)), InputError);
+  EXPECT_THROW(instantiate(contract, sized(1, 5, 0)), InputError);
+}
+
+TEST(IndexValues, SortedOnesAscend) {
+  const Contract plain = index_contract(R"(shape = ["n"], domain = "0..v - 1", sorted = true)");
+  const Contract distinct =
+      index_contract(R"(shape = ["n"], domain = "0..v - 1", sorted = true, distinct = true)");
+  for (const int64_t v : {1, 50, 100, 1000}) {
+    const auto idx = values(instantiate(plain, sized(1, 100, v)), "idx", 0, 100);
+    EXPECT_TRUE(std::is_sorted(idx.begin(), idx.end()));
+    EXPECT_GE(idx.front(), 0);
+    EXPECT_LT(idx.back(), v);
+    if (v < 100) continue;
+    const auto strict = values(instantiate(distinct, sized(1, 100, v)), "idx", 0, 100);
+    EXPECT_EQ(std::adjacent_find(strict.begin(), strict.end(), std::greater_equal<>()),
+              strict.end());
+  }
+}
+
+TEST(IndexValues, PrefixSumsAddUpWithoutBeingMaterialised) {
+  const Contract contract = index_contract(R"(shape = ["b + 1"], prefix_sum_of = "lens")", "3..20");
+  Case c = sized(1000, 0, 1);
+  c.overrides = {{"lens", {10}, 0, "20"}, {"lens", {700}, 0, "3"}};
+  const Instance instance = instantiate(contract, c);
+  const auto lens = values(instance, "lens", 0, 1000);
+  const auto sums = values(instance, "idx", 0, 1001);
+  EXPECT_EQ(sums[0], 0);
+  std::set<int64_t> distinct;
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_EQ(sums[i + 1] - sums[i], lens[i]);
+    EXPECT_GE(lens[i], 3);
+    EXPECT_LE(lens[i], 20);
+    distinct.insert(lens[i]);
+  }
+  EXPECT_EQ(lens[10], 20);
+  EXPECT_EQ(lens[700], 3);
+  EXPECT_GT(distinct.size(), 10u);
+  const int64_t far = 999999999000;
+  const Instance huge = instantiate(contract, sized(1000000000000, 0, 1));
+  const auto tail = values(huge, "idx", far, 2);
+  EXPECT_EQ(tail[1] - tail[0], values(huge, "lens", far, 1)[0]);
+}
+
+TEST(IndexValues, DeadEntriesArePoisonOrInRange) {
+  const std::string live = R"(shape = ["b", "n"], domain = "0..v - 1", live = "n < lens[b]")";
+  for (const bool poison : {true, false}) {
+    const Contract contract =
+        index_contract(live + (poison ? R"(, dead = "poison")" : R"(, dead = "in_range")"));
+    const Instance instance = instantiate(contract, sized(10, 16, 5));
+    const auto lens = values(instance, "lens", 0, 10);
+    const auto idx = values(instance, "idx", 0, 160);
+    int dead = 0;
+    for (int i = 0; i < 160; ++i) {
+      const bool alive = i % 16 < lens[i / 16];
+      dead += !alive;
+      const bool in_range = idx[i] >= 0 && idx[i] < 5;
+      EXPECT_EQ(in_range, alive || !poison) << i;
+    }
+    EXPECT_GT(dead, 10);
+  }
+}
+
+}  // namespace
+}  // namespace assay
