@@ -1,0 +1,236 @@
+// The lowered form of a program: compact micro-ops over slots of a warp's frame. Made once a
+// program by lower(), run by the executor.
+//
+// A slot is a row of 32 lanes (semantics.hpp) at a byte offset from one of four bases: the warp's
+// frame, the launch's constants, the block's, the warp's. Immediates, addresses of variables,
+// parameters and special registers are rows too, so every source of an instruction is a row.
+//
+// All functions that the entry can reach lie in one flat array, blocks in reverse post-order, so
+// that the order of micro-ops is the order in which diverged lanes are scheduled. Registers and
+// local memory of each function have fixed places in the frame: PTX functions that are not
+// recursive run at most once at a time in each lane.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "devices/ptx/module.hpp"
+#include "devices/ptx/semantics.hpp"
+
+namespace assay::ptx {
+
+/// Byte offset of a row (a multiple of 32; of 4 for predicates) | Base.
+using Slot = uint32_t;
+inline constexpr Slot kNoSlot = 0xffffffffu;
+enum Base : uint32_t { kFrame = 0, kConstants = 1, kBlock = 2, kWarp = 3 };
+
+enum class Kind : uint8_t {
+  compute,       ///< rows only
+  compute_pred,  ///< with predicate sources or results, or the carry flag
+  pack,          ///< mov.b64 d, {a, b}
+  unpack,        ///< mov.b64 {d, e}, a
+  clock,
+  load,
+  store,
+  atomic,
+  is_space,
+  shuffle,
+  vote,
+  match,
+  redux,
+  active_mask,
+  elect,
+  sync_warp,
+  barrier,
+  nop,     ///< fences, prefetches, hints
+  branch,  ///< taken under the guard, else `other`
+  jump,
+  branch_index,
+  call,
+  ret,
+  exit,
+  trap,
+  assert_fail,
+  unsupported,
+};
+
+/// How undefined bytes pass through a computing instruction: the table's DefinednessRule as the
+/// executor applies it.
+enum class UndefinedStep : uint8_t {
+  none,    ///< the result is always defined
+  whole,   ///< any undefined byte of a lane's sources makes the lane's result undefined
+  bytes,   ///< byte by byte
+  and_,    ///< as bytes, but a defined zero byte (a defined false) decides
+  or_,     ///< as bytes, but a defined all-ones byte (a defined true) decides
+  halves,  ///< by 16-bit halves
+  pack2,   ///< upper half from a, lower half from b
+  select,  ///< that of the chosen source; an undefined predicate spoils it
+  apply1,  ///< the instruction itself moves the bytes of a: shifts, extracts, integer cvt
+  apply2,  ///< of a and b: prmt, shf, bfi
+};
+
+/// How the exact value passes through (ARCHITECTURE.md, "Wrap").
+enum class WrapStep : uint8_t {
+  none,  ///< a fresh leaf
+  copy,
+  add,
+  sub,
+  mul,
+  mad,
+  neg,
+  not_,
+  shl,
+  shr,
+  div,
+  or_,
+  select,
+  widen_signed,
+  widen_unsigned,
+  mul_wide_signed,
+  mul_wide_unsigned,
+  mad_wide_signed,
+  mad_wide_unsigned,
+};
+
+/// One lowered instruction. Flag indices (f*) number the registers of the frame from 1; 0 stands
+/// for constants, whose shadows are always clean.
+struct MicroOp {
+  Kind kind = Kind::nop;
+  uint8_t width = 0;  ///< bytes of an element of d; for predicates 0
+  uint8_t source_width = 0;
+  bool guard_negated = false;
+  bool pa_negated = false;
+  bool pb_negated = false;
+  UndefinedStep undefined = UndefinedStep::whole;
+  WrapStep wrap = WrapStep::none;
+  Slot guard = kNoSlot;
+  RowFunction row = nullptr;
+  Slot d = kNoSlot, a = kNoSlot, b = kNoSlot, c = kNoSlot, e = kNoSlot;
+  uint32_t fd = 0, fa = 0, fb = 0, fc = 0, fe = 0;
+  Slot pa = kNoSlot, pb = kNoSlot;  ///< predicate sources
+  Slot p1 = kNoSlot, p2 = kNoSlot;  ///< predicate results
+  uint32_t fguard = 0, fpa = 0, fpb = 0, fp1 = 0, fp2 = 0;
+  int64_t offset = 0;   ///< memory: bytes added to the address
+  int32_t target = -1;  ///< branch, jump: block entered; call: index in Code::calls
+  int32_t other = -1;   ///< branch: block entered by the other lanes; call: block after it
+  int32_t site = -1;    ///< index in Code::sites
+  bool sets_carry = false;
+  bool uses_carry = false;
+  bool wrap_check = false;  ///< clean sources may still wrap here, and it would matter
+  bool back_edge = false;   ///< branch, jump: `target` lies at or before this op
+};
+
+/// Facts about the instruction behind a micro-op that only slow paths need.
+struct Site {
+  const Function* function = nullptr;
+  const Instruction* instruction = nullptr;
+  int32_t access = -1;  ///< coverage number of a memory instruction
+  Space space = Space::generic;
+  uint8_t element_bytes = 0;  ///< memory: bytes of one element in memory
+  bool sign_extend = false;
+  uint8_t address_width = 8;
+  std::vector<Slot> rows;  ///< vector elements: of a load's results, a store's values
+  std::vector<uint32_t> flags;
+  std::vector<uint8_t> widths;
+  std::vector<int32_t> targets;  ///< branch_index: blocks
+};
+
+struct Block {
+  int32_t pc = 0;
+  int32_t coverage = -1;     ///< number among all blocks of the module
+  int32_t instructions = 0;  ///< of the PTX text
+};
+
+/// A copy of call parameters: per lane, `bytes` of local memory.
+struct LocalCopy {
+  int32_t from = 0, to = 0, bytes = 0;
+};
+struct CallInfo {
+  int32_t callee_block = -1;
+  std::vector<LocalCopy> arguments;
+  std::vector<LocalCopy> results;
+  std::vector<int32_t> argument_offsets;  ///< local offsets of the arguments, for builtins
+};
+
+/// A constant row that depends on the launch or on where variables lie.
+struct LaunchConstant {
+  enum class Kind : uint8_t { param, special, variable, shared_variable, dynamic_shared };
+  Kind kind{};
+  Slot slot = kNoSlot;
+  uint8_t width = 4;         ///< of the row
+  uint8_t memory_width = 4;  ///< param: bytes read, then extended
+  bool sign_extend = false;
+  Special special = Special::none;
+  int32_t variable = -1;  ///< index in Module::variables
+  bool generic = false;   ///< shared_variable: address in the generic window
+  int64_t offset = 0;
+};
+
+/// Where a shared variable lies.
+struct SharedVariable {
+  const Variable* variable = nullptr;
+  int64_t offset = 0;
+};
+
+struct Code {
+  const Module* module = nullptr;
+  const Function* entry = nullptr;
+  std::vector<MicroOp> ops;
+  std::vector<Site> sites;
+  std::vector<Block> blocks;
+  std::vector<CallInfo> calls;
+  std::vector<uint8_t> constants;  ///< immediates filled in
+  std::vector<LaunchConstant> launch_constants;
+  std::vector<uint64_t> variable_addresses;  ///< of Module::variables
+  std::vector<SharedVariable> shared;
+  int64_t static_shared_bytes = 0;
+  int64_t dynamic_shared_align = 16;
+  int64_t frame_bytes = 0;
+  int64_t local_bytes = 0;  ///< of one lane
+  uint32_t flag_count = 1;
+  std::vector<int32_t> wrap_rows;  ///< by flag index: row of carried differences, or -1
+  int32_t wrap_row_count = 0;
+  bool memory_carries_wrap = false;  ///< an address may come out of shared or local memory
+  struct MaybeUnset {
+    Slot slot;
+    uint32_t flag;
+    uint8_t width;
+  };
+  std::vector<MaybeUnset> maybe_unset;   ///< registers that may be read before they are written
+  std::vector<std::string> unsupported;  ///< why the entry cannot run; empty: it can
+  std::string subset_obstacle;           ///< why not every subset of blocks may run; "" when it may
+  int32_t entry_block = 0;
+  bool points_to_parameters = false;  ///< takes the address of a kernel parameter
+};
+
+// Offsets of rows in the block's and the warp's constants.
+inline constexpr uint32_t kRow32 = 128;
+inline constexpr uint32_t kBlockRows = 3;  ///< ctaid x, y, z
+inline constexpr uint32_t kWarpRows = 10;  ///< tid x, y, z, laneid, warpid, five lane masks
+
+// Windows of the generic address space (PTX ISA 5.1: shared and local are windows of it).
+inline constexpr uint64_t kSharedWindow = uint64_t{1} << 32;
+inline constexpr uint64_t kLocalWindow = uint64_t{2} << 32;
+inline constexpr uint64_t kParamWindow = uint64_t{3} << 32;
+inline constexpr uint64_t kVariableWindow = uint64_t{1} << 40;
+inline constexpr uint64_t kWindowBytes = uint64_t{1} << 32;
+/// First address of shared memory in its window: compute capability 8.0 keeps 1 KiB of it for
+/// itself, and an address below 0 is then as wrong as one past the end.
+inline constexpr int64_t kSharedStart = 1024;
+inline constexpr int64_t kLocalStart = 256;
+
+/// Modules whose variables have places of their own at the same time.
+inline constexpr int kModuleSlots = 1024;
+
+/// Lowers an entry and what it calls. `module` must outlive the result. `slot` places the module's
+/// variables: modules that run on the same memory need different ones.
+std::unique_ptr<Code> lower(const Module& module, const std::string& entry, bool avx2,
+                            int slot = 0);
+
+/// The backward slice of addresses and comparisons: who carries exact values (lower_passes.cpp).
+void slice_addresses(Code& code);
+
+}  // namespace assay::ptx

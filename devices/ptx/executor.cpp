@@ -1,0 +1,393 @@
+// The interpreter: one group of lanes of one warp, micro-op after micro-op.
+#include "devices/ptx/executor.hpp"
+
+#include <bit>
+#include <cstring>
+
+namespace assay::ptx {
+
+namespace {
+
+/// Back edges that a group may take while others wait, before it has to let them run. Long enough
+/// that loops of unequal length reconverge, short enough that a spinning lane frees its lock soon.
+constexpr uint32_t kBackEdgesInTurn = 128;
+
+}  // namespace
+
+uint32_t Executor::predicate(Slot slot) const {
+  uint32_t value;
+  std::memcpy(&value, row(slot), 4);
+  return value;
+}
+
+void Executor::set_predicate(Slot slot, uint32_t value, uint32_t mask) {
+  uint8_t* at = frame_row(slot);
+  uint32_t old;
+  std::memcpy(&old, at, 4);
+  old = (old & ~mask) | (value & mask);
+  std::memcpy(at, &old, 4);
+}
+
+/// Copies a row into the frame for the lanes of `mask`.
+void Executor::write_row(const MicroOp&, Slot d, int width, const void* from, uint32_t mask) {
+  uint8_t* to = frame_row(d);
+  if (mask == warp_->live) {
+    std::memcpy(to, from, static_cast<size_t>(width) * kLanes);
+  } else {
+    (width == 4 ? kit_.blend32 : width == 8 ? kit_.blend64 : kit_.blend16)(to, from, mask);
+  }
+}
+
+template <bool kShadow>
+void Executor::compute(const MicroOp& op, uint32_t mask) {
+  Rows rows;
+  rows.a = row(op.a);
+  rows.b = row(op.b);
+  rows.c = row(op.c);
+  rows.e = row(op.e);
+  uint8_t* d = frame_row(op.d);
+  const bool full = mask == warp_->live;
+  if constexpr (kShadow) {
+    uint8_t* flags = warp_->flags.data();
+    uint8_t f = flags[op.fa] | flags[op.fb] | flags[op.fc] | flags[op.fe];
+    if (!full) f |= flags[op.fd];
+    if (f == 0 && (!op.wrap_check || stays_exact(op))) {
+      flags[op.fd] = 0;
+    } else {
+      shadow_compute(op, mask, f);
+    }
+  }
+  if (full) {
+    rows.d = d;
+    op.row(rows);
+  } else {
+    rows.d = scratch_;
+    op.row(rows);
+    (op.width == 4 ? kit_.blend32 : op.width == 8 ? kit_.blend64 : kit_.blend16)(d, scratch_, mask);
+  }
+}
+
+template <bool kShadow>
+void Executor::compute_pred(const MicroOp& op, uint32_t mask) {
+  Rows rows;
+  rows.a = row(op.a);
+  rows.b = row(op.b);
+  rows.c = row(op.c);
+  rows.e = row(op.e);
+  if (op.pa != kNoSlot) rows.pa = predicate(op.pa) ^ (op.pa_negated ? ~0u : 0u);
+  if (op.pb != kNoSlot) rows.pb = predicate(op.pb) ^ (op.pb_negated ? ~0u : 0u);
+  rows.carry_in = warp_->carry;
+  const bool full = mask == warp_->live;
+  if constexpr (kShadow) {
+    const uint8_t* flags = warp_->flags.data();
+    uint8_t f =
+        flags[op.fa] | flags[op.fb] | flags[op.fc] | flags[op.fe] | flags[op.fpa] | flags[op.fpb];
+    if (!full) f |= flags[op.fd] | flags[op.fp1] | flags[op.fp2];
+    if (f == 0 && (!op.wrap_check || stays_exact(op))) {
+      warp_->flags[op.fd] = 0;
+      warp_->flags[op.fp1] = 0;
+      warp_->flags[op.fp2] = 0;
+    } else {
+      if (op.d != kNoSlot) shadow_compute(op, mask, f);
+      shadow_predicates(op, mask, rows);
+    }
+  }
+  const bool direct = full && op.d != kNoSlot;
+  rows.d = direct ? frame_row(op.d) : scratch_;
+  op.row(rows);
+  if (op.d != kNoSlot && !direct) write_row(op, op.d, op.width, scratch_, mask);
+  if (op.p1 != kNoSlot) set_predicate(op.p1, rows.p_out, mask);
+  if (op.p2 != kNoSlot) set_predicate(op.p2, rows.p_out2, mask);
+  if (op.sets_carry) warp_->carry = (warp_->carry & ~mask) | (rows.carry_out & mask);
+}
+
+/// mov.b32 d, {a, b} and its kin: parts from the low end (PTX ISA 9.7.9.1).
+void Executor::pack(const MicroOp& op, uint32_t mask) {
+  const Site& site = code_->sites[op.site];
+  alignas(32) uint8_t result[256] = {};
+  uint8_t any = 0;
+  for (size_t part = 0; part < site.rows.size(); ++part) {
+    const uint8_t* from = row(site.rows[part]);
+    any |= warp_->flags[site.flags[part]];
+    for (int lane = 0; lane < kLanes; ++lane) {
+      std::memcpy(result + lane * op.width + part * op.source_width, from + lane * op.source_width,
+                  op.source_width);
+    }
+  }
+  write_row(op, op.d, op.width, result, mask);
+  if (!shadow_ || (any & kMaybeUndefined) == 0) {
+    return result_defined(op.fd, op.d, op.width, mask);
+  }
+  std::memset(result, 0, sizeof result);
+  for (size_t part = 0; part < site.rows.size(); ++part) {
+    if ((warp_->flags[site.flags[part]] & kMaybeUndefined) == 0) continue;
+    const uint8_t* from = warp_->undefined + site.rows[part];
+    for (int lane = 0; lane < kLanes; ++lane) {
+      std::memcpy(result + lane * op.width + part * op.source_width, from + lane * op.source_width,
+                  op.source_width);
+    }
+  }
+  uint8_t* to = undefined_row(op.fd, op.d, op.width);
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if ((mask >> lane) & 1) std::memcpy(to + lane * op.width, result + lane * op.width, op.width);
+  }
+  warp_->flags[op.fd] &= static_cast<uint8_t>(~kWrapped);
+}
+
+void Executor::unpack(const MicroOp& op, uint32_t mask) {
+  const Site& site = code_->sites[op.site];
+  alignas(32) uint8_t whole[256];
+  alignas(32) uint8_t undefined[256];
+  std::memcpy(whole, row(op.a), static_cast<size_t>(op.source_width) * kLanes);
+  const bool dirty = shadow_ && (warp_->flags[op.fa] & kMaybeUndefined) != 0;
+  if (dirty) std::memcpy(undefined, warp_->undefined + op.a, op.source_width * kLanes);
+  for (size_t part = 0; part < site.rows.size(); ++part) {
+    if (site.rows[part] == kNoSlot) continue;
+    alignas(32) uint8_t result[256];
+    for (int lane = 0; lane < kLanes; ++lane) {
+      std::memcpy(result + lane * op.width, whole + lane * op.source_width + part * op.width,
+                  op.width);
+    }
+    write_row(op, site.rows[part], op.width, result, mask);
+    result_defined(site.flags[part], site.rows[part], op.width, mask);
+    if (!dirty) continue;
+    uint8_t* to = undefined_row(site.flags[part], site.rows[part], op.width);
+    for (int lane = 0; lane < kLanes; ++lane) {
+      if (((mask >> lane) & 1) == 0) continue;
+      std::memcpy(to + lane * op.width, undefined + lane * op.source_width + part * op.width,
+                  op.width);
+    }
+  }
+}
+
+/// The lanes of `mask` get a defined, exact value.
+void Executor::result_defined(uint32_t flag, Slot slot, int width, uint32_t mask) {
+  uint8_t& flags = warp_->flags[flag];
+  if (flags == 0) return;
+  if (mask == warp_->live) {
+    flags = 0;
+    return;
+  }
+  if (flags & kMaybeUndefined) mark_lanes(flag, slot, width, 0, mask);
+  if (flags & kWrapped) {
+    WrapRow& exact = wrap_row(flag);
+    for (int lane = 0; lane < kLanes; ++lane) {
+      if ((mask >> lane) & 1) exact.s[lane] = exact.u[lane] = 0;
+    }
+  }
+}
+
+// Entering a block is the one place that counts instructions, notes coverage and gives way.
+#define ASSAY_ENTER(block_index, is_back_edge)                                  \
+  {                                                                             \
+    const Block& entered = blocks[block_index];                                 \
+    pc = entered.pc;                                                            \
+    instructions_ += entered.instructions;                                      \
+    lane_instructions += static_cast<int64_t>(entered.instructions) * lanes;    \
+    ++hits[entered.coverage];                                                   \
+    if ((is_back_edge) && multiple && ++group.back_edges >= kBackEdgesInTurn) { \
+      group.back_edges = 0;                                                     \
+      ++group.epoch;                                                            \
+    }                                                                           \
+    if (multiple || instructions_ >= slice_end_) {                              \
+      group.pc = pc;                                                            \
+      return;                                                                   \
+    }                                                                           \
+  }
+
+template <bool kShadow>
+void Executor::run_group(WarpState& warp, Group& group) {
+  const MicroOp* const ops = ops_;
+  const Block* const blocks = code_->blocks.data();
+  uint32_t* const hits = block_hits.data();
+  const uint32_t mask = group.mask;
+  const int lanes = std::popcount(mask);
+  const bool multiple = warp.groups.size() > 1;
+  int32_t pc = group.pc;
+  for (;;) {
+    const MicroOp& op = ops[pc];
+    uint32_t m = mask;
+    if (op.guard != kNoSlot) {
+      if constexpr (kShadow) {
+        if (warp.flags[op.fguard] & kMaybeUndefined) check_guard(op, mask);
+      }
+      const uint32_t p = predicate(op.guard);
+      m &= op.guard_negated ? ~p : p;
+      if (op.kind != Kind::branch) {
+        lane_instructions -= lanes - std::popcount(m);
+        if (m == 0) {
+          if (op.kind == Kind::load || op.kind == Kind::store || op.kind == Kind::atomic) {
+            note_access(op, 0, mask, false);
+          }
+          ++pc;
+          continue;
+        }
+      }
+    }
+    switch (op.kind) {
+      case Kind::compute:
+        compute<kShadow>(op, m);
+        break;
+      case Kind::compute_pred:
+        compute_pred<kShadow>(op, m);
+        break;
+      case Kind::load:
+        note_access(op, m, mask, false);
+        load(op, m);
+        break;
+      case Kind::store:
+        note_access(op, m, mask, true);
+        store(op, m);
+        break;
+      case Kind::atomic:
+        note_access(op, m, mask, true);
+        atomic(op, m);
+        break;
+      case Kind::pack:
+        pack(op, m);
+        break;
+      case Kind::unpack:
+        unpack(op, m);
+        break;
+      case Kind::nop:
+        break;
+      case Kind::clock: {
+        alignas(32) uint64_t now[kLanes];
+        alignas(32) uint32_t now32[kLanes];
+        for (int i = 0; i < kLanes; ++i) now32[i] = static_cast<uint32_t>(now[i] = instructions_);
+        write_row(op, op.d, op.width, op.width == 8 ? static_cast<void*>(now) : now32, m);
+        result_defined(op.fd, op.d, op.width, m);
+        break;
+      }
+      case Kind::is_space: {
+        const auto* a = reinterpret_cast<const uint64_t*>(row(op.a));
+        const Space space = code_->sites[op.site].instruction->space;
+        uint32_t yes = 0;
+        for (int i = 0; i < kLanes; ++i) {
+          const uint64_t window = a[i] >> 32;
+          const bool in = space == Space::shared  ? window == kSharedWindow >> 32
+                          : space == Space::local ? window == kLocalWindow >> 32
+                          : space == Space::param ? window == kParamWindow >> 32
+                                                  : window > kParamWindow >> 32;
+          yes |= static_cast<uint32_t>(in) << i;
+        }
+        set_result_predicate(op, yes, m, 0);
+        break;
+      }
+      case Kind::active_mask: {
+        alignas(32) uint32_t value[kLanes];
+        for (uint32_t& v : value) v = m;
+        write_row(op, op.d, 4, value, m);
+        result_defined(op.fd, op.d, 4, m);
+        break;
+      }
+      case Kind::shuffle:
+      case Kind::vote:
+      case Kind::match:
+      case Kind::redux:
+      case Kind::elect:
+      case Kind::sync_warp:
+        group.pc = pc;
+        if (!synchronise(warp, group, op, m)) return;
+        break;
+      case Kind::barrier:
+        group.pc = pc;
+        return arrive(warp, group, op, m);
+      case Kind::jump:
+        ASSAY_ENTER(op.target, op.back_edge);
+        continue;
+      case Kind::branch:
+        if (m == mask) {
+          ASSAY_ENTER(op.target, op.back_edge);
+        } else if (m == 0) {
+          ASSAY_ENTER(op.other, false);
+        } else {
+          // `group` may move when a group is added: nothing of it is used afterwards.
+          const Block& taken = blocks[op.target];
+          const Block& other = blocks[op.other];
+          ++hits[taken.coverage];
+          ++hits[other.coverage];
+          const int taken_lanes = std::popcount(m);
+          instructions_ += taken.instructions + other.instructions;
+          lane_instructions += static_cast<int64_t>(taken.instructions) * taken_lanes +
+                               static_cast<int64_t>(other.instructions) * (lanes - taken_lanes);
+          group.pc = other.pc;
+          return split_off(warp, group, m, taken.pc);
+        }
+        continue;
+      case Kind::branch_index: {
+        // One index at a time; the other lanes come back to this instruction.
+        const auto* index = reinterpret_cast<const uint32_t*>(row(op.a));
+        const std::vector<int32_t>& targets = code_->sites[op.site].targets;
+        if (kShadow && (warp.flags[op.fa] & kMaybeUndefined) &&
+            undefined_lanes(op.fa, op.a, 4, m) != 0) {
+          report(DiagnosticKind::uninitialised, op.site,
+                 std::countr_zero(undefined_lanes(op.fa, op.a, 4, m)),
+                 "indexed branch depends on an uninitialised value");
+        }
+        const uint32_t wanted = index[std::countr_zero(m)];
+        uint32_t same = 0;
+        for (int i = 0; i < kLanes; ++i) same |= static_cast<uint32_t>(index[i] == wanted) << i;
+        same &= m;
+        if (wanted >= targets.size()) {
+          report(DiagnosticKind::trap, op.site, std::countr_zero(m),
+                 "indexed branch to entry " + std::to_string(wanted) + " of " +
+                     std::to_string(targets.size()));
+          throw Stop{RunStatus::fault};
+        }
+        if (same != mask) {
+          group.pc = same == m && m != mask ? pc + 1 : pc;
+          return split_off(warp, group, same, blocks[targets[wanted]].pc);
+        }
+        ASSAY_ENTER(targets[wanted], blocks[targets[wanted]].pc <= pc);
+        continue;
+      }
+      case Kind::call: {
+        if (m != mask) {
+          group.pc = pc + 1;
+          return split_off(warp, group, m, pc);
+        }
+        const CallInfo& call = code_->calls[op.target];
+        copy_local(warp, call.arguments, m);
+        group.stack.push_back(pc);
+        ASSAY_ENTER(call.callee_block, false);
+        continue;
+      }
+      case Kind::ret:
+        if (group.stack.empty()) {
+          group.pc = pc + 1;
+          return exit_lanes(warp, group, m);
+        }
+        if (m != mask) {
+          group.pc = pc + 1;
+          return split_off(warp, group, m, pc);
+        }
+        copy_local(warp, code_->calls[ops[group.stack.back()].target].results, m);
+        pc = group.stack.back() + 1;
+        group.stack.pop_back();
+        if (multiple) {
+          group.pc = pc;
+          return;
+        }
+        continue;
+      case Kind::exit:
+        group.pc = pc + 1;
+        return exit_lanes(warp, group, m);
+      case Kind::trap:
+        report(DiagnosticKind::trap, op.site, std::countr_zero(m), "trap instruction executed");
+        throw Stop{RunStatus::fault};
+      case Kind::assert_fail:
+        assert_failed(op, m);
+      case Kind::unsupported:
+        report(DiagnosticKind::unsupported, op.site, std::countr_zero(m),
+               "instruction not supported: " + code_->sites[op.site].instruction->spelling);
+        throw Stop{RunStatus::unsupported};
+    }
+    ++pc;
+  }
+}
+
+template void Executor::run_group<false>(WarpState&, Group&);
+template void Executor::run_group<true>(WarpState&, Group&);
+
+}  // namespace assay::ptx

@@ -1,0 +1,278 @@
+// Runs lowered code: warps of resident blocks over sparse memory, with the shadows of
+// ARCHITECTURE.md
+// ("Devices"). machine.hpp is the interface; this is its inside.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <new>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "devices/ptx/code.hpp"
+#include "devices/ptx/machine.hpp"
+#include "devices/ptx/memory.hpp"
+#include "devices/ptx/row_kit.hpp"
+
+namespace assay::ptx {
+
+/// Uninitialised bytes aligned to 64.
+class AlignedBytes {
+ public:
+  /// Makes room; contents are lost when it grows.
+  void reserve(size_t bytes) {
+    if (bytes <= size_) return;
+    data_.reset(static_cast<uint8_t*>(::operator new (bytes, std::align_val_t{64})));
+    size_ = bytes;
+  }
+  uint8_t* data() { return data_.get(); }
+
+ private:
+  struct Free {
+    void operator()(uint8_t* p) const { ::operator delete (p, std::align_val_t{64}); }
+  };
+  std::unique_ptr<uint8_t, Free> data_;
+  size_t size_ = 0;
+};
+
+/// Shadow flags of a register: some byte of some lane may be undefined; some lane's exact value
+/// differs from its bits.
+inline constexpr uint8_t kMaybeUndefined = 1;
+inline constexpr uint8_t kWrapped = 2;
+
+/// What an exact value differs by, under the signed and the unsigned reading of its leaves.
+struct Delta {
+  int64_t s = 0;
+  int64_t u = 0;
+  uint32_t origin = 0;  ///< index in Executor::origins_; 0: none
+};
+struct WrapRow {
+  int64_t s[kLanes];
+  int64_t u[kLanes];
+};
+
+/// Where a value first wrapped, for messages.
+struct WrapOrigin {
+  int32_t site = -1;
+  WrapStep step = WrapStep::none;
+  int score = 0;
+  int64_t a = 0, b = 0, c = 0;  ///< exact operands under the reading that wrapped
+  int64_t exact = 0;
+  int64_t wrapped = 0;
+  bool is_signed = true;
+};
+
+enum class Wait : uint8_t { none, rendezvous, barrier };
+
+/// Lanes of a warp with one program counter and one call stack.
+struct Group {
+  int32_t pc = 0;
+  uint32_t mask = 0;
+  std::vector<int32_t> stack;  ///< return addresses
+  uint32_t epoch = 0;          ///< how often it was passed over in rotation
+  uint32_t back_edges = 0;
+  Wait wait = Wait::none;
+  uint32_t wait_mask = 0;  ///< rendezvous: lanes named; barrier: its number
+};
+
+struct BlockState;
+
+struct WarpState {
+  AlignedBytes storage;  ///< frame, undefined frame, wrap rows, local memory
+  uint8_t* frame = nullptr;
+  uint8_t* undefined = nullptr;
+  WrapRow* wrap = nullptr;
+  uint8_t* local = nullptr;  ///< lane after lane
+  uint8_t* local_state = nullptr;
+  std::vector<uint8_t> flags;
+  std::vector<uint32_t> origins;                     ///< by flag index
+  std::unordered_map<uint64_t, Delta> local_deltas;  ///< (lane << 32 | offset)
+  alignas(64) uint8_t constants[kWarpRows * kRow32];
+  uint32_t live = 0;   ///< lanes that have not exited
+  uint32_t carry = 0;  ///< CC.CF of each lane
+  std::vector<Group> groups;
+  int32_t index = 0;
+  BlockState* block = nullptr;
+};
+
+/// Arrivals at one of a block's sixteen barriers.
+struct BarrierState {
+  int64_t wanted = -1;          ///< thread count of the instruction; -1: all threads of the block
+  int64_t arrived_threads = 0;  ///< by bar.arrive
+  uint32_t popc = 0;            ///< bar.red: threads whose predicate was true
+  uint32_t participants = 0;
+};
+
+struct BlockState {
+  std::array<int64_t, 3> at{};
+  int64_t linear = 0;
+  alignas(64) uint8_t constants[kBlockRows * kRow32];
+  std::vector<uint8_t> shared;
+  std::vector<uint8_t> shared_state;
+  std::unordered_map<uint32_t, Delta> shared_deltas;  ///< by 4-byte word
+  std::vector<std::unique_ptr<WarpState>> warps;
+  std::array<BarrierState, 16> barriers;
+  std::vector<std::array<uint32_t, 16>> barrier_masks;  ///< by warp: lanes waiting at each barrier
+  int32_t finished_warps = 0;
+};
+
+/// Thrown to end a run early; the diagnostic is already recorded.
+struct Stop {
+  RunStatus status;
+};
+
+/// Bytes of memory that one lane may touch.
+struct Target {
+  uint8_t* data = nullptr;
+  uint8_t* state = nullptr;
+  Page* page = nullptr;
+};
+
+class Executor {
+ public:
+  Executor(Memory& memory, bool avx2);
+
+  void use(Memory& memory) { memory_ = &memory; }
+  bool wants_coverage() const { return options_.coverage; }
+  void begin(const RunOptions& options, const Module& module);
+  RunStatus launch(const Code& code, const LaunchConfig& config);
+  void report_stray(const Page& page, std::string message, std::string operand);
+
+  std::vector<Diagnostic> diagnostics;
+  std::vector<uint32_t> block_hits;
+  std::vector<uint8_t> mask_states;
+  int64_t lane_instructions = 0;
+  AccessObserver observer;
+
+ private:
+  // executor.cpp: the interpreter
+  template <bool kShadow>
+  void run_group(WarpState& warp, Group& group);
+  const uint8_t* row(Slot slot) const { return bases_[slot & 3] + (slot & ~3u); }
+  uint8_t* frame_row(Slot slot) const { return warp_->frame + slot; }
+  uint32_t predicate(Slot slot) const;
+  void set_predicate(Slot slot, uint32_t value, uint32_t mask);
+  template <bool kShadow>
+  void compute(const MicroOp& op, uint32_t mask);
+  template <bool kShadow>
+  void compute_pred(const MicroOp& op, uint32_t mask);
+  void pack(const MicroOp& op, uint32_t mask);
+  void unpack(const MicroOp& op, uint32_t mask);
+  void write_row(const MicroOp& op, Slot d, int width, const void* from, uint32_t mask);
+  void result_defined(uint32_t flag, Slot slot, int width, uint32_t mask);
+
+  // scheduler.cpp
+  void run_blocks();
+  bool run_block(BlockState& block, int64_t slice);
+  void run_warp(WarpState& warp, int64_t slice);
+  Group* pick(WarpState& warp);
+  void merge(WarpState& warp);
+  void exit_lanes(WarpState& warp, Group& group, uint32_t mask);
+  void split_off(WarpState& warp, Group& group, uint32_t mask, int32_t pc);
+  void arrive(WarpState& warp, Group& group, const MicroOp& op, uint32_t mask);
+  void try_release(BlockState& block, int barrier);
+  [[noreturn]] void report_hang(const std::string& why);
+  std::unique_ptr<BlockState> start_block(std::array<int64_t, 3> at, int64_t linear);
+  void recycle(std::unique_ptr<BlockState> block);
+  void start_warp(WarpState& warp, BlockState& block, int32_t index);
+  void prepare_constants();
+  uint64_t special_value(Special which) const;
+  int64_t block_number(int64_t index, int64_t count) const;
+  std::array<int64_t, 3> thread_of(const WarpState& warp, int lane) const;
+
+  // executor_memory.cpp
+  void load(const MicroOp& op, uint32_t mask);
+  void store(const MicroOp& op, uint32_t mask);
+  void atomic(const MicroOp& op, uint32_t mask);
+  void addresses(const MicroOp& op, uint32_t mask);
+  void note_access(const MicroOp& op, uint32_t mask, uint32_t all, bool is_store);
+  uint32_t split_spaces(const MicroOp& op, uint32_t mask, Space& space);
+  void load_from(const MicroOp& op, uint32_t mask, Space space);
+  void store_to(const MicroOp& op, uint32_t mask, Space space);
+  bool load_wide(const MicroOp& op, uint32_t mask, Space space);
+  bool store_wide(const MicroOp& op, uint32_t mask, Space space);
+  Target span(const MicroOp& op, Space space, uint64_t address, int64_t bytes);
+  Target locate(const MicroOp& op, Space space, int lane, uint64_t address, int bytes,
+                bool is_store);
+  [[noreturn]] void out_of_bounds(const MicroOp& op, Space space, int lane, uint64_t address,
+                                  int bytes, bool is_store);
+  [[noreturn]] void misaligned(const MicroOp& op, Space space, int lane, uint64_t address,
+                               int bytes);
+  std::string describe(Space space, uint64_t address, int bytes, std::string* operand) const;
+  void stray_write(const MicroOp& op, int lane, uint64_t address, int bytes);
+  void store_undefined(const MicroOp& op, int lane, const Page* page, uint64_t address, int bytes);
+  void load_deltas(const MicroOp& op, uint32_t mask, Space space);
+  void store_deltas(const MicroOp& op, uint32_t mask, Space space);
+  void copy_local(WarpState& warp, const std::vector<LocalCopy>& copies, uint32_t mask);
+
+  // executor_warp.cpp
+  bool synchronise(WarpState& warp, Group& group, const MicroOp& op, uint32_t mask);
+  bool try_rendezvous(WarpState& warp, uint32_t mask);
+  struct Participant {
+    Group* group = nullptr;
+    const MicroOp* op = nullptr;
+    uint32_t mask = 0;
+  };
+  void perform(WarpState& warp, const std::vector<Participant>& all);
+  void shuffle(WarpState& warp, const std::vector<Participant>& all);
+  void vote(WarpState& warp, const std::vector<Participant>& all);
+  void match(WarpState& warp, const std::vector<Participant>& all);
+  void redux(WarpState& warp, const std::vector<Participant>& all);
+  void elect(WarpState& warp, const std::vector<Participant>& all);
+  void set_lane32(const MicroOp& op, int lane, uint32_t value, bool undefined);
+  void set_result_predicate(const MicroOp& op, uint32_t value, uint32_t mask, uint32_t undefined);
+  uint32_t member_mask(const MicroOp& op, uint32_t mask) const;
+  uint32_t undefined_lanes(uint32_t flag, Slot slot, int width, uint32_t mask) const;
+  void mark_lanes(uint32_t flag, Slot slot, int width, uint32_t undefined, uint32_t mask);
+
+  // shadow_*.cpp
+  void shadow_compute(const MicroOp& op, uint32_t mask, uint8_t flags);
+  void shadow_predicates(const MicroOp& op, uint32_t mask, const Rows& rows);
+  bool stays_exact(const MicroOp& op) const;
+  void propagate_undefined(const MicroOp& op, uint32_t mask, uint8_t flags);
+  void propagate_wrap(const MicroOp& op, uint32_t mask, uint8_t flags);
+  uint8_t* undefined_row(uint32_t flag, Slot slot, int width);
+  WrapRow& wrap_row(uint32_t flag);
+  const uint8_t* undefined_source(uint32_t flag, Slot slot) const;
+  uint32_t predicate_undefined(uint32_t flag, Slot slot) const;
+  void set_predicate_undefined(uint32_t flag, Slot slot, uint32_t undefined, uint32_t mask);
+  void check_guard(const MicroOp& op, uint32_t mask);
+  void check_address(const MicroOp& op, uint32_t mask);
+  void note_compared_wrap(const MicroOp& op, uint32_t mask);
+  std::string wrap_message(const WrapOrigin& origin) const;
+
+  // findings.cpp
+  [[noreturn]] void assert_failed(const MicroOp& op, uint32_t mask);
+  Diagnostic& report(DiagnosticKind kind, int32_t site, int lane, std::string message,
+                     std::string operand = "", bool note = false);
+  SourceLine user_line(int32_t site) const;
+  std::string place(int32_t site) const;
+
+  Memory* memory_;
+  const RowKit& kit_;
+  RunOptions options_;
+  const Code* code_ = nullptr;
+  const LaunchConfig* config_ = nullptr;
+  bool shadow_ = true;
+  AlignedBytes constants_;
+  const Code* constants_of_ = nullptr;
+  std::array<int64_t, 6> tid_shape_{};  ///< block shape and only_thread that the free blocks have
+  std::array<const uint8_t*, 4> bases_{};
+  WarpState* warp_ = nullptr;
+  const MicroOp* ops_ = nullptr;
+  int64_t instructions_ = 0;
+  int64_t slice_end_ = 0;
+  int64_t shared_bytes_ = 0;
+  std::vector<int32_t> warp_order_;
+  std::deque<std::unique_ptr<BlockState>> resident_;
+  std::vector<std::unique_ptr<BlockState>> free_blocks_;
+  std::vector<WrapOrigin> origins_ = std::vector<WrapOrigin>(1);
+  alignas(64) uint64_t address_[kLanes];
+  alignas(64) uint8_t scratch_[256];
+};
+
+}  // namespace assay::ptx

@@ -1,0 +1,143 @@
+// Atomic operations, lane by lane in order, and the exact values that shared and local memory keep.
+#include <bit>
+#include <cstring>
+
+#include "devices/ptx/atomics.hpp"
+#include "devices/ptx/executor.hpp"
+
+namespace assay::ptx {
+
+void Executor::atomic(const MicroOp& op, uint32_t mask) {
+  addresses(op, mask);
+  if (shadow_ && warp_->flags[op.fa] != 0) check_address(op, mask);
+  const Site& site = code_->sites[op.site];
+  const Instruction& ins = *site.instruction;
+  const int bytes = site.element_bytes;
+  while (mask != 0) {
+    Space space;
+    const uint32_t same = split_spaces(op, mask, space);
+    if (observer) {
+      const SourceLine line = user_line(op.site);
+      observer({&ins, &line, space, same, address_, bytes, true, true, true, warp_->block->linear,
+                warp_->index});
+    }
+    uint32_t undefined_results = 0;
+    for (uint32_t left = same; left != 0; left &= left - 1) {
+      const int lane = std::countr_zero(left);
+      const Target at = locate(op, space, lane, address_[lane], bytes, true);
+      if (at.page != nullptr) {
+        stray_write(op, lane, address_[lane], bytes);
+        at.page->written = true;
+        at.page->last_writer = op.site;
+      }
+      uint64_t operands[2] = {};
+      bool value_undefined = false;
+      for (size_t k = 0; k < site.rows.size() && k < 2; ++k) {
+        std::memcpy(&operands[k], row(site.rows[k]) + lane * site.widths[k], bytes);
+        if (shadow_ && (warp_->flags[site.flags[k]] & kMaybeUndefined)) {
+          const uint8_t* u = warp_->undefined + site.rows[k] + lane * site.widths[k];
+          for (int i = 0; i < bytes; ++i) value_undefined |= u[i] != 0;
+        }
+      }
+      uint64_t old = 0;
+      std::memcpy(&old, at.data, bytes);
+      const bool flush = space == Space::global && ins.type == Type::f32;
+      const uint64_t made = atomic_result(ins.atom, ins.type, old, operands[0], operands[1], flush);
+      std::memcpy(at.data, &made, bytes);
+      bool old_undefined = false;
+      for (int i = 0; i < bytes; ++i) old_undefined |= (at.state[i] & kUndefined) != 0;
+      const bool replaces = ins.atom == Atom::exch;
+      const bool undefined = value_undefined || (old_undefined && !replaces);
+      std::memset(at.state, kWritten | (undefined ? kUndefined : 0), bytes);
+      if (shadow_ && undefined && at.page != nullptr) {
+        at.page->has_undefined = true;
+        store_undefined(op, lane, at.page, address_[lane], bytes);
+      }
+      if (op.d == kNoSlot) continue;
+      std::memcpy(frame_row(op.d) + lane * op.width, &old, op.width);
+      if (old_undefined) undefined_results |= 1u << lane;
+    }
+    if (op.d != kNoSlot) {
+      result_defined(op.fd, op.d, op.width, same);
+      if (shadow_ && undefined_results != 0) {
+        mark_lanes(op.fd, op.d, op.width, undefined_results, same);
+      }
+    }
+    if (space == Space::shared && !warp_->block->shared_deltas.empty()) {
+      for (uint32_t left = same; left != 0; left &= left - 1) {
+        const uint64_t address = address_[std::countr_zero(left)];
+        warp_->block->shared_deltas.erase(static_cast<uint32_t>(address) & ~3u);
+      }
+    }
+    mask &= ~same;
+  }
+}
+
+/// The exact values of integers that were stored here while they differed from their bits.
+void Executor::load_deltas(const MicroOp& op, uint32_t mask, Space space) {
+  const Site& site = code_->sites[op.site];
+  const bool shared = space == Space::shared;
+  const auto& by_word = warp_->block->shared_deltas;
+  const auto& by_lane = warp_->local_deltas;
+  if (shared ? by_word.empty() : by_lane.empty()) return;
+  for (size_t k = 0; k < site.rows.size(); ++k) {
+    const uint32_t flag = site.flags[k];
+    const bool carries = flag != 0 && code_->wrap_rows[flag] >= 0 &&
+                         site.element_bytes == site.widths[k] && site.element_bytes >= 4;
+    if (!carries) continue;
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+      const int lane = std::countr_zero(left);
+      const uint32_t offset = static_cast<uint32_t>(address_[lane] + k * site.element_bytes);
+      Delta delta;
+      if (shared) {
+        const auto found = by_word.find(offset);
+        if (found != by_word.end()) delta = found->second;
+      } else {
+        const auto found = by_lane.find(static_cast<uint64_t>(lane) << 32 | offset);
+        if (found != by_lane.end()) delta = found->second;
+      }
+      if (delta.s == 0 && delta.u == 0) continue;
+      WrapRow& exact = wrap_row(flag);
+      exact.s[lane] = delta.s;
+      exact.u[lane] = delta.u;
+      warp_->origins[flag] = delta.origin;
+    }
+  }
+}
+
+void Executor::store_deltas(const MicroOp& op, uint32_t mask, Space space) {
+  const Site& site = code_->sites[op.site];
+  const bool shared = space == Space::shared;
+  auto& by_word = warp_->block->shared_deltas;
+  auto& by_lane = warp_->local_deltas;
+  for (size_t k = 0; k < site.rows.size(); ++k) {
+    const uint32_t flag = site.flags[k];
+    const bool wrapped = (warp_->flags[flag] & kWrapped) != 0 && site.element_bytes >= 4 &&
+                         site.element_bytes == site.widths[k];
+    if (!wrapped && (shared ? by_word.empty() : by_lane.empty())) continue;
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+      const int lane = std::countr_zero(left);
+      const uint32_t offset = static_cast<uint32_t>(address_[lane] + k * site.element_bytes);
+      Delta delta;
+      if (wrapped) {
+        const WrapRow& exact = wrap_row(flag);
+        delta = {exact.s[lane], exact.u[lane], warp_->origins[flag]};
+      }
+      const bool keep = delta.s != 0 || delta.u != 0;
+      const uint64_t key = static_cast<uint64_t>(lane) << 32 | (keep ? offset : offset & ~3u);
+      if (shared) {
+        if (keep)
+          by_word[offset] = delta;
+        else
+          by_word.erase(offset & ~3u);
+      } else {
+        if (keep)
+          by_lane[key] = delta;
+        else
+          by_lane.erase(key);
+      }
+    }
+  }
+}
+
+}  // namespace assay::ptx

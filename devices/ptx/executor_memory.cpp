@@ -1,0 +1,366 @@
+// Loads and stores: generic addresses resolve to global, shared or local memory; only active lanes'
+// addresses count. The common shapes (consecutive or equal addresses of a full warp) move whole
+// rows; everything else goes lane by lane.
+#include <bit>
+#include <cstring>
+
+#include "devices/ptx/executor.hpp"
+
+namespace assay::ptx {
+
+namespace {
+
+template <class F>
+void for_lanes(uint32_t mask, F f) {
+  for (; mask != 0; mask &= mask - 1) f(std::countr_zero(mask));
+}
+
+/// An element of `bytes` in memory, extended to a register of `width` bytes.
+void load_element(uint8_t* to, int width, const uint8_t* from, int bytes, bool sign_extend) {
+  if (width == bytes) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  uint64_t value = 0;
+  std::memcpy(&value, from, bytes);
+  if (sign_extend) {
+    const int shift = 64 - 8 * bytes;
+    value = static_cast<uint64_t>(static_cast<int64_t>(value << shift) >> shift);
+  }
+  std::memcpy(to, &value, width);
+}
+
+/// Rows of a load whose 32 lanes lie one after the other.
+template <class T, int kVector>
+void deinterleave(const uint8_t* from, uint8_t* const* rows) {
+  for (int k = 0; k < kVector; ++k) {
+    if (rows[k] == nullptr) continue;
+    T* to = reinterpret_cast<T*>(rows[k]);
+    for (int lane = 0; lane < kLanes; ++lane) {
+      std::memcpy(to + lane, from + sizeof(T) * (lane * kVector + k), sizeof(T));
+    }
+  }
+}
+
+template <class T, int kVector>
+void interleave(uint8_t* to, const uint8_t* const* rows) {
+  for (int k = 0; k < kVector; ++k) {
+    const T* from = reinterpret_cast<const T*>(rows[k]);
+    for (int lane = 0; lane < kLanes; ++lane) {
+      std::memcpy(to + sizeof(T) * (lane * kVector + k), from + lane, sizeof(T));
+    }
+  }
+}
+
+}  // namespace
+
+/// Fills address_ with the addresses of all lanes.
+void Executor::addresses(const MicroOp& op, uint32_t) {
+  const uint8_t* a = row(op.a);
+  if (code_->sites[op.site].address_width == 4) {
+    kit_.addresses32(address_, reinterpret_cast<const uint32_t*>(a), op.offset);
+    return;
+  }
+  const uint64_t* wide = reinterpret_cast<const uint64_t*>(a);
+  const uint64_t offset = static_cast<uint64_t>(op.offset);
+  for (int i = 0; i < kLanes; ++i) address_[i] = wide[i] + offset;
+}
+
+/// Coverage: which share of the group's lanes took part.
+void Executor::note_access(const MicroOp& op, uint32_t mask, uint32_t all, bool) {
+  const int32_t access = code_->sites[op.site].access;
+  if (access < 0 || static_cast<size_t>(access) >= mask_states.size()) return;
+  mask_states[access] |= mask == 0 ? 1 : mask == all && mask == warp_->live ? 4 : 2;
+}
+
+/// The lanes of `mask` whose address lies in the same space as the first one's; `space` becomes
+/// that space, and their addresses become those within it.
+uint32_t Executor::split_spaces(const MicroOp& op, uint32_t mask, Space& space) {
+  space = code_->sites[op.site].space;
+  if (space == Space::const_ || space == Space::param) space = Space::global;
+  if (space != Space::generic) return mask;
+  const auto space_of = [](uint64_t address) {
+    const uint64_t window = address >> 32;
+    return window == kSharedWindow >> 32  ? Space::shared
+           : window == kLocalWindow >> 32 ? Space::local
+                                          : Space::global;
+  };
+  space = space_of(address_[std::countr_zero(mask)]);
+  uint32_t same = 0;
+  for_lanes(mask, [&](int lane) {
+    if (space_of(address_[lane]) == space) same |= 1u << lane;
+  });
+  if (space == Space::global) return same;
+  const uint64_t window = space == Space::shared ? kSharedWindow : kLocalWindow;
+  for_lanes(same, [&](int lane) { address_[lane] -= window; });
+  return same;
+}
+
+/// The bytes [address, address + bytes) when one stretch of memory holds them all in bounds; else
+/// nothing, and the caller goes lane by lane.
+Target Executor::span(const MicroOp&, Space space, uint64_t address, int64_t bytes) {
+  if (space == Space::shared) {
+    BlockState& block = *warp_->block;
+    const uint64_t offset = address - kSharedStart;
+    if (offset > block.shared.size() ||
+        bytes > static_cast<int64_t>(block.shared.size() - offset)) {
+      return {};
+    }
+    return {block.shared.data() + offset, block.shared_state.data() + offset, nullptr};
+  }
+  Page* page = memory_->page(address);
+  if (page == nullptr) return {};
+  const int64_t offset = static_cast<int64_t>(address & (kPageBytes - 1));
+  if (offset < page->low || offset + bytes > page->high) return {};
+  return {page->data + offset, page->state + offset, page};
+}
+
+/// One lane's bytes; ends the run when they are misaligned or out of bounds.
+Target Executor::locate(const MicroOp& op, Space space, int lane, uint64_t address, int bytes,
+                        bool is_store) {
+  if ((address & static_cast<uint64_t>(bytes - 1)) != 0) {
+    misaligned(op, space, lane, address, bytes);
+  }
+  if (space == Space::local) {
+    const int64_t size = code_->local_bytes;
+    const int64_t offset = static_cast<int64_t>(address);
+    if (offset < kLocalStart || offset + bytes > size) {
+      out_of_bounds(op, space, lane, address, bytes, is_store);
+    }
+    const int64_t at = lane * size + offset;
+    return {warp_->local + at, warp_->local_state + at, nullptr};
+  }
+  const Target target = span(op, space, address, bytes);
+  if (target.data == nullptr) out_of_bounds(op, space, lane, address, bytes, is_store);
+  return target;
+}
+
+void Executor::load(const MicroOp& op, uint32_t mask) {
+  addresses(op, mask);
+  if (shadow_ && warp_->flags[op.fa] != 0) check_address(op, mask);
+  while (mask != 0) {
+    Space space;
+    const uint32_t same = split_spaces(op, mask, space);
+    if (observer) {
+      const Site& site = code_->sites[op.site];
+      const SourceLine line = user_line(op.site);
+      observer({site.instruction, &line, space, same, address_,
+                static_cast<int>(site.element_bytes * site.rows.size()), true, false, false,
+                warp_->block->linear, warp_->index});
+    }
+    if (!load_wide(op, same, space)) load_from(op, same, space);
+    if (shadow_ && code_->memory_carries_wrap && space != Space::global) {
+      load_deltas(op, same, space);
+    }
+    mask &= ~same;
+  }
+}
+
+/// Whole rows at once. False: not of a shape that this serves (nothing was done).
+bool Executor::load_wide(const MicroOp& op, uint32_t mask, Space space) {
+  if (mask != ~0u || space == Space::local) return false;
+  const Site& site = code_->sites[op.site];
+  const int count = static_cast<int>(site.rows.size());
+  const int bytes = site.element_bytes * count;
+  const AddressPattern pattern = kit_.pattern(address_, bytes);
+  if (pattern == AddressPattern::scattered) return false;
+  if ((address_[0] & static_cast<uint64_t>(bytes - 1)) != 0) return false;
+  const bool uniform = pattern == AddressPattern::uniform;
+  const int64_t total = uniform ? bytes : int64_t{bytes} * kLanes;
+  const Target from = span(op, space, address_[0], total);
+  if (from.data == nullptr) return false;
+  if (shadow_ && (from.page == nullptr || from.page->has_undefined)) {
+    if (total >= 32 ? kit_.any_bit(from.state, total, kUndefined) : [&] {
+          uint8_t any = 0;
+          for (int64_t i = 0; i < total; ++i) any |= from.state[i];
+          return (any & kUndefined) != 0;
+        }()) {
+      return false;
+    }
+  }
+  uint8_t* rows[8] = {};
+  bool same_width = true;
+  for (int k = 0; k < count; ++k) {
+    if (site.rows[k] == kNoSlot) continue;
+    rows[k] = frame_row(site.rows[k]);
+    same_width &= site.widths[k] == site.element_bytes;
+    warp_->flags[site.flags[k]] = 0;
+  }
+  if (uniform) {
+    for (int k = 0; k < count; ++k) {
+      if (rows[k] == nullptr) continue;
+      const int width = site.widths[k];
+      load_element(rows[k], width, from.data + k * site.element_bytes, site.element_bytes,
+                   site.sign_extend);
+      for (int filled = width; filled < width * kLanes; filled *= 2) {
+        std::memcpy(rows[k] + filled, rows[k], filled);
+      }
+    }
+    return true;
+  }
+  if (same_width && count == 1) {
+    if (rows[0] != nullptr) std::memcpy(rows[0], from.data, static_cast<size_t>(total));
+  } else if (same_width && site.element_bytes == 4 && count == 4) {
+    deinterleave<uint32_t, 4>(from.data, rows);
+  } else if (same_width && site.element_bytes == 4 && count == 2) {
+    deinterleave<uint32_t, 2>(from.data, rows);
+  } else if (same_width && site.element_bytes == 8 && count == 2) {
+    deinterleave<uint64_t, 2>(from.data, rows);
+  } else {
+    for (int k = 0; k < count; ++k) {
+      for (int lane = 0; rows[k] != nullptr && lane < kLanes; ++lane) {
+        load_element(rows[k] + lane * site.widths[k], site.widths[k],
+                     from.data + lane * bytes + k * site.element_bytes, site.element_bytes,
+                     site.sign_extend);
+      }
+    }
+  }
+  return true;
+}
+
+void Executor::load_from(const MicroOp& op, uint32_t mask, Space space) {
+  const Site& site = code_->sites[op.site];
+  const int count = static_cast<int>(site.rows.size());
+  const int bytes = site.element_bytes * count;
+  for (int k = 0; k < count; ++k) {
+    if (site.rows[k] != kNoSlot) result_defined(site.flags[k], site.rows[k], site.widths[k], mask);
+  }
+  for_lanes(mask, [&](int lane) {
+    const Target from = locate(op, space, lane, address_[lane], bytes, false);
+    for (int k = 0; k < count; ++k) {
+      if (site.rows[k] == kNoSlot) continue;
+      const int width = site.widths[k];
+      const int offset = k * site.element_bytes;
+      load_element(frame_row(site.rows[k]) + lane * width, width, from.data + offset,
+                   site.element_bytes, site.sign_extend);
+      if (!shadow_) continue;
+      uint8_t any = 0;
+      for (int i = 0; i < site.element_bytes; ++i) any |= from.state[offset + i];
+      if ((any & kUndefined) == 0) continue;
+      uint8_t* undefined = undefined_row(site.flags[k], site.rows[k], width) + lane * width;
+      for (int i = 0; i < width; ++i) {
+        const int source = std::min(i, site.element_bytes - 1);
+        const bool extra = i >= site.element_bytes && !site.sign_extend;
+        undefined[i] = !extra && (from.state[offset + source] & kUndefined) != 0 ? 0xff : 0;
+      }
+    }
+  });
+}
+
+void Executor::store(const MicroOp& op, uint32_t mask) {
+  addresses(op, mask);
+  if (shadow_ && warp_->flags[op.fa] != 0) check_address(op, mask);
+  while (mask != 0) {
+    Space space;
+    const uint32_t same = split_spaces(op, mask, space);
+    if (observer) {
+      const Site& site = code_->sites[op.site];
+      const SourceLine line = user_line(op.site);
+      observer({site.instruction, &line, space, same, address_,
+                static_cast<int>(site.element_bytes * site.rows.size()), false, true, false,
+                warp_->block->linear, warp_->index});
+    }
+    if (!store_wide(op, same, space)) store_to(op, same, space);
+    if (shadow_ && code_->memory_carries_wrap && space != Space::global) {
+      store_deltas(op, same, space);
+    }
+    mask &= ~same;
+  }
+}
+
+bool Executor::store_wide(const MicroOp& op, uint32_t mask, Space space) {
+  if (mask != ~0u || space == Space::local) return false;
+  const Site& site = code_->sites[op.site];
+  const int count = static_cast<int>(site.rows.size());
+  const int bytes = site.element_bytes * count;
+  const uint8_t* rows[8] = {};
+  for (int k = 0; k < count; ++k) {
+    if (shadow_ && (warp_->flags[site.flags[k]] & kMaybeUndefined) != 0) return false;
+    if (site.widths[k] != site.element_bytes) return false;
+    rows[k] = row(site.rows[k]);
+  }
+  if (kit_.pattern(address_, bytes) != AddressPattern::consecutive) return false;
+  if ((address_[0] & static_cast<uint64_t>(bytes - 1)) != 0) return false;
+  const int64_t total = int64_t{bytes} * kLanes;
+  const Target to = span(op, space, address_[0], total);
+  if (to.data == nullptr) return false;
+  if (to.page != nullptr) {
+    if (!memory_->regions()[to.page->region].spec.writable) return false;
+    to.page->written = true;
+    to.page->last_writer = op.site;
+  }
+  if (count == 1) {
+    std::memcpy(to.data, rows[0], static_cast<size_t>(total));
+  } else if (site.element_bytes == 4 && count == 4) {
+    interleave<uint32_t, 4>(to.data, rows);
+  } else if (site.element_bytes == 4 && count == 2) {
+    interleave<uint32_t, 2>(to.data, rows);
+  } else if (site.element_bytes == 8 && count == 2) {
+    interleave<uint64_t, 2>(to.data, rows);
+  } else if (site.element_bytes == 2 && count == 4) {
+    interleave<uint16_t, 4>(to.data, rows);
+  } else if (site.element_bytes == 2 && count == 2) {
+    interleave<uint16_t, 2>(to.data, rows);
+  } else {
+    return false;
+  }
+  std::memset(to.state, kWritten, static_cast<size_t>(total));
+  return true;
+}
+
+void Executor::store_to(const MicroOp& op, uint32_t mask, Space space) {
+  const Site& site = code_->sites[op.site];
+  const int count = static_cast<int>(site.rows.size());
+  const int bytes = site.element_bytes * count;
+  for_lanes(mask, [&](int lane) {
+    const Target to = locate(op, space, lane, address_[lane], bytes, true);
+    if (to.page != nullptr) {
+      stray_write(op, lane, address_[lane], bytes);
+      to.page->written = true;
+      to.page->last_writer = op.site;
+    }
+    for (int k = 0; k < count; ++k) {
+      const int offset = k * site.element_bytes;
+      std::memcpy(to.data + offset, row(site.rows[k]) + lane * site.widths[k], site.element_bytes);
+      std::memset(to.state + offset, kWritten, site.element_bytes);
+      if (!shadow_ || (warp_->flags[site.flags[k]] & kMaybeUndefined) == 0) continue;
+      const uint8_t* undefined = warp_->undefined + site.rows[k] + lane * site.widths[k];
+      bool any = false;
+      for (int i = 0; i < site.element_bytes; ++i) {
+        if (undefined[i] == 0) continue;
+        to.state[offset + i] |= kUndefined;
+        any = true;
+      }
+      if (any && to.page != nullptr) {
+        to.page->has_undefined = true;
+        store_undefined(op, lane, to.page, address_[lane] + offset, site.element_bytes);
+      }
+    }
+  });
+}
+
+/// Call parameters travel through local memory, lane by lane, with their shadows.
+void Executor::copy_local(WarpState& warp, const std::vector<LocalCopy>& copies, uint32_t mask) {
+  const int64_t size = code_->local_bytes;
+  for (const LocalCopy& copy : copies) {
+    for_lanes(mask, [&](int lane) {
+      std::memcpy(warp.local + lane * size + copy.to, warp.local + lane * size + copy.from,
+                  copy.bytes);
+      std::memcpy(warp.local_state + lane * size + copy.to,
+                  warp.local_state + lane * size + copy.from, copy.bytes);
+      if (warp.local_deltas.empty()) return;
+      for (int i = 0; i < copy.bytes; i += 4) {
+        const uint64_t base = static_cast<uint64_t>(lane) << 32;
+        const auto found = warp.local_deltas.find(base | static_cast<uint32_t>(copy.from + i));
+        if (found == warp.local_deltas.end()) {
+          warp.local_deltas.erase(base | static_cast<uint32_t>(copy.to + i));
+        } else {
+          const Delta delta = found->second;
+          warp.local_deltas[base | static_cast<uint32_t>(copy.to + i)] = delta;
+        }
+      }
+    });
+  }
+}
+
+}  // namespace assay::ptx

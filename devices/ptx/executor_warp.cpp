@@ -1,0 +1,324 @@
+// Warp-wide instructions. `*.sync` is a rendezvous of the non-exited lanes that its mask names,
+// wherever in the program they execute it (PTX ISA 9.7.9.6, 9.7.13).
+#include <bit>
+#include <cstring>
+
+#include "devices/ptx/executor.hpp"
+
+namespace assay::ptx {
+
+namespace {
+
+template <class F>
+void for_lanes(uint32_t mask, F f) {
+  for (; mask != 0; mask &= mask - 1) f(std::countr_zero(mask));
+}
+
+/// Source lane of a shuffle; `in_range` is its predicate (PTX ISA 9.7.9.6).
+int shuffle_source(Shuffle mode, int lane, uint32_t b, uint32_t c, bool* in_range) {
+  const int bval = static_cast<int>(b & 31);
+  const int cval = static_cast<int>(c & 31);
+  const int segment = static_cast<int>((c >> 8) & 31);
+  const int max_lane = (lane & segment) | (cval & ~segment);
+  const int min_lane = lane & segment;
+  int source = lane;
+  switch (mode) {
+    case Shuffle::up:
+      source = lane - bval;
+      *in_range = source >= max_lane;
+      break;
+    case Shuffle::down:
+      source = lane + bval;
+      *in_range = source <= max_lane;
+      break;
+    case Shuffle::bfly:
+      source = lane ^ bval;
+      *in_range = source <= max_lane;
+      break;
+    default:
+      source = min_lane | (bval & ~segment);
+      *in_range = source <= max_lane;
+      break;
+  }
+  return *in_range ? source : lane;
+}
+
+}  // namespace
+
+uint32_t Executor::member_mask(const MicroOp& op, uint32_t mask) const {
+  Slot slot = op.b;
+  if (op.kind == Kind::shuffle) slot = op.e;
+  if (op.kind == Kind::elect || op.kind == Kind::sync_warp || op.kind == Kind::vote) slot = op.a;
+  return reinterpret_cast<const uint32_t*>(row(slot))[std::countr_zero(mask)];
+}
+
+/// True: the instruction is done and the group goes on at the next one. False: the group waits, or
+/// its lanes were sorted anew; it does not go on here.
+bool Executor::synchronise(WarpState& warp, Group& group, const MicroOp& op, uint32_t mask) {
+  const uint32_t named = member_mask(op, mask);
+  // Lanes of this group that name other masks come to this instruction one mask after the other.
+  const Slot slot = op.kind == Kind::shuffle                           ? op.e
+                    : op.kind == Kind::match || op.kind == Kind::redux ? op.b
+                                                                       : op.a;
+  const uint32_t* masks = reinterpret_cast<const uint32_t*>(row(slot));
+  uint32_t same = 0;
+  for (int i = 0; i < kLanes; ++i) same |= static_cast<uint32_t>(masks[i] == named) << i;
+  same &= mask;
+  if (same != mask) {
+    const uint32_t rest = group.mask & ~same;
+    const int32_t pc = group.pc;
+    Group others = group;
+    group.mask = same;
+    others.mask = rest;
+    others.pc = pc;
+    warp.groups.push_back(std::move(others));
+    return false;
+  }
+  const uint32_t wanted = (named | mask) & warp.live;
+  if ((wanted & ~mask) == 0) {
+    perform(warp, {{&group, &op, mask}});
+    return true;
+  }
+  const int32_t pc = group.pc;
+  const uint32_t rest = group.mask & ~mask;
+  group.mask = mask;
+  group.wait = Wait::rendezvous;
+  group.wait_mask = named;
+  if (rest != 0) {
+    Group others = group;
+    others.mask = rest;
+    others.pc = pc + 1;
+    others.wait = Wait::none;
+    warp.groups.push_back(std::move(others));
+  }
+  try_rendezvous(warp, named);
+  return false;
+}
+
+/// Performs the instruction when all lanes that `named` names wait with that mask.
+bool Executor::try_rendezvous(WarpState& warp, uint32_t named) {
+  std::vector<Participant> all;
+  uint32_t arrived = 0;
+  Kind kind = Kind::nop;
+  for (Group& g : warp.groups) {
+    if (g.wait != Wait::rendezvous || g.wait_mask != named) continue;
+    const MicroOp& op = ops_[g.pc];
+    if (kind == Kind::nop) kind = op.kind;
+    if (op.kind != kind) continue;
+    all.push_back({&g, &op, g.mask});
+    arrived |= g.mask;
+  }
+  if (all.empty() || ((named & warp.live) & ~arrived) != 0) return false;
+  perform(warp, all);
+  for (const Participant& p : all) {
+    p.group->wait = Wait::none;
+    ++p.group->pc;
+  }
+  return true;
+}
+
+void Executor::perform(WarpState& warp, const std::vector<Participant>& all) {
+  switch (all[0].op->kind) {
+    case Kind::shuffle:
+      return shuffle(warp, all);
+    case Kind::vote:
+      return vote(warp, all);
+    case Kind::match:
+      return match(warp, all);
+    case Kind::redux:
+      return redux(warp, all);
+    case Kind::elect:
+      return elect(warp, all);
+    default:
+      return;  // bar.warp.sync: arrival is all
+  }
+}
+
+void Executor::set_result_predicate(const MicroOp& op, uint32_t value, uint32_t mask,
+                                    uint32_t undefined) {
+  if (op.p1 == kNoSlot) return;
+  set_predicate(op.p1, value, mask);
+  set_predicate_undefined(op.fp1, op.p1, undefined, mask);
+}
+
+void Executor::shuffle(WarpState& warp, const std::vector<Participant>& all) {
+  alignas(32) uint32_t value[kLanes];
+  alignas(32) uint32_t result[kLanes];
+  uint32_t undefined_in = 0, participants = 0;
+  bool wrapped = false;
+  WrapRow exact;
+  uint32_t origin = 0;
+  for (const Participant& p : all) {
+    const uint32_t* a = reinterpret_cast<const uint32_t*>(row(p.op->a));
+    participants |= p.mask;
+    if (all.size() == 1) {
+      std::memcpy(value, a, sizeof value);
+    } else {
+      for_lanes(p.mask, [&](int lane) { value[lane] = a[lane]; });
+    }
+    const uint8_t flags = shadow_ ? warp.flags[p.op->fa] : 0;
+    if (flags == 0) continue;
+    undefined_in |= undefined_lanes(p.op->fa, p.op->a, 4, p.mask);
+    if ((flags & kWrapped) == 0) continue;
+    if (!wrapped) std::memset(&exact, 0, sizeof exact);
+    wrapped = true;
+    origin = warp.origins[p.op->fa];
+    const WrapRow& from = warp.wrap[code_->wrap_rows[p.op->fa]];
+    for_lanes(p.mask, [&](int lane) {
+      exact.s[lane] = from.s[lane];
+      exact.u[lane] = from.u[lane];
+    });
+  }
+  for (const Participant& p : all) {
+    const MicroOp& op = *p.op;
+    const Shuffle mode = code_->sites[op.site].instruction->shuffle;
+    const uint32_t* b = reinterpret_cast<const uint32_t*>(row(op.b));
+    const uint32_t* c = reinterpret_cast<const uint32_t*>(row(op.c));
+    uint32_t in_range = 0, undefined = 0;
+    int sources[kLanes];
+    for (int lane = 0; lane < kLanes; ++lane) {
+      bool ok = false;
+      const int source = shuffle_source(mode, lane, b[lane], c[lane], &ok);
+      // A lane that does not take part gives no value: the reader keeps its own, undefined.
+      const bool present = (participants >> source) & 1;
+      sources[lane] = present ? source : lane;
+      result[lane] = value[sources[lane]];
+      in_range |= static_cast<uint32_t>(ok) << lane;
+      undefined |= (static_cast<uint32_t>(!present) | (undefined_in >> source & 1)) << lane;
+    }
+    if (op.d != kNoSlot) {
+      write_row(op, op.d, 4, result, p.mask);
+      if (shadow_) {
+        result_defined(op.fd, op.d, 4, p.mask);
+        if ((undefined & p.mask) != 0) mark_lanes(op.fd, op.d, 4, undefined, p.mask);
+        if (wrapped && op.fd != 0 && code_->wrap_rows[op.fd] >= 0) {
+          WrapRow& to = wrap_row(op.fd);
+          for_lanes(p.mask, [&](int lane) {
+            to.s[lane] = exact.s[sources[lane]];
+            to.u[lane] = exact.u[sources[lane]];
+          });
+          warp.origins[op.fd] = origin;
+        }
+      }
+    }
+    set_result_predicate(op, in_range, p.mask, 0);
+  }
+}
+
+void Executor::set_lane32(const MicroOp& op, int lane, uint32_t value, bool undefined) {
+  if (op.d == kNoSlot) return;
+  std::memcpy(frame_row(op.d) + 4 * lane, &value, 4);
+  const uint32_t bit = 1u << lane;
+  result_defined(op.fd, op.d, 4, bit);
+  if (shadow_ && undefined) mark_lanes(op.fd, op.d, 4, bit, bit);
+}
+
+void Executor::vote(WarpState&, const std::vector<Participant>& all) {
+  uint32_t truth = 0, mask = 0, undefined = 0;
+  for (const Participant& p : all) {
+    const uint32_t value = predicate(p.op->pa) ^ (p.op->pa_negated ? ~0u : 0u);
+    truth |= value & p.mask;
+    mask |= p.mask;
+    undefined |= predicate_undefined(p.op->fpa, p.op->pa) & p.mask;
+  }
+  for (const Participant& p : all) {
+    bool result = false;
+    switch (code_->sites[p.op->site].instruction->vote) {
+      case Vote::all:
+        result = truth == mask;
+        break;
+      case Vote::any:
+        result = truth != 0;
+        break;
+      case Vote::uni:
+        result = truth == mask || truth == 0;
+        break;
+      default:
+        for_lanes(p.mask, [&](int lane) { set_lane32(*p.op, lane, truth, undefined != 0); });
+        continue;
+    }
+    set_result_predicate(*p.op, result ? ~0u : 0u, p.mask, undefined != 0 ? ~0u : 0u);
+  }
+}
+
+void Executor::match(WarpState&, const std::vector<Participant>& all) {
+  uint64_t value[kLanes] = {};
+  uint32_t mask = 0, undefined = 0;
+  for (const Participant& p : all) {
+    const int width = bytes_of(code_->sites[p.op->site].instruction->type);
+    const uint8_t* a = row(p.op->a);
+    for_lanes(p.mask, [&](int lane) { std::memcpy(&value[lane], a + width * lane, width); });
+    mask |= p.mask;
+    undefined |= undefined_lanes(p.op->fa, p.op->a, width, p.mask);
+  }
+  bool all_equal = true;
+  for_lanes(mask, [&](int lane) { all_equal &= value[lane] == value[std::countr_zero(mask)]; });
+  for (const Participant& p : all) {
+    const bool any_form = code_->sites[p.op->site].instruction->vote == Vote::any;
+    for_lanes(p.mask, [&](int lane) {
+      uint32_t equal = 0;
+      for_lanes(mask, [&](int other) {
+        if (value[other] == value[lane]) equal |= 1u << other;
+      });
+      set_lane32(*p.op, lane, any_form ? equal : all_equal ? mask : 0, undefined != 0);
+    });
+    set_result_predicate(*p.op, all_equal ? ~0u : 0u, p.mask, undefined != 0 ? ~0u : 0u);
+  }
+}
+
+void Executor::redux(WarpState&, const std::vector<Participant>& all) {
+  const Instruction& ins = *code_->sites[all[0].op->site].instruction;
+  uint32_t result = 0, undefined = 0;
+  bool first = true;
+  for (const Participant& p : all) {
+    const uint32_t* a = reinterpret_cast<const uint32_t*>(row(p.op->a));
+    undefined |= undefined_lanes(p.op->fa, p.op->a, 4, p.mask);
+    for_lanes(p.mask, [&](int lane) {
+      const uint32_t x = a[lane];
+      const bool less = ins.type == Type::s32
+                            ? static_cast<int32_t>(x) < static_cast<int32_t>(result)
+                            : x < result;
+      if (first) {
+        result = x;
+      } else {
+        switch (ins.atom) {
+          case Atom::add:
+            result += x;
+            break;
+          case Atom::min:
+            result = less ? x : result;
+            break;
+          case Atom::max:
+            result = less ? result : x;
+            break;
+          case Atom::and_:
+            result &= x;
+            break;
+          case Atom::or_:
+            result |= x;
+            break;
+          default:
+            result ^= x;
+            break;
+        }
+      }
+      first = false;
+    });
+  }
+  for (const Participant& p : all) {
+    for_lanes(p.mask, [&](int lane) { set_lane32(*p.op, lane, result, undefined != 0); });
+  }
+}
+
+/// The lowest participating lane; PTX leaves the choice open but asks for the same one each time.
+void Executor::elect(WarpState&, const std::vector<Participant>& all) {
+  uint32_t mask = 0;
+  for (const Participant& p : all) mask |= p.mask;
+  const uint32_t leader = static_cast<uint32_t>(std::countr_zero(mask));
+  for (const Participant& p : all) {
+    for_lanes(p.mask, [&](int lane) { set_lane32(*p.op, lane, leader, false); });
+    set_result_predicate(*p.op, 1u << leader, p.mask, 0);
+  }
+}
+
+}  // namespace assay::ptx

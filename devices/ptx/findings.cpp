@@ -1,0 +1,219 @@
+// Findings: their text, their source line, and one entry for each kind and line.
+#include <bit>
+#include <cstdio>
+#include <cstring>
+
+#include "devices/ptx/atomics.hpp"
+#include "devices/ptx/executor.hpp"
+
+namespace assay::ptx {
+
+namespace {
+
+std::string hex(uint64_t value) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+/// Headers that come with the toolkit: the user's line is the one that inlined them.
+bool is_toolkit_file(const std::string& path) {
+  const auto has = [&](const char* part) { return path.find(part) != std::string::npos; };
+  if (has("/cuda") || has("x86_64-linux/include") || has("/nvidia/") || has("/crt/")) return true;
+  const size_t slash = path.rfind('/');
+  const std::string base = slash == std::string::npos ? path : path.substr(slash + 1);
+  return base.rfind("sm_", 0) == 0 || base.rfind("cuda_", 0) == 0 ||
+         base.rfind("device_", 0) == 0 || base.rfind("math_functions", 0) == 0 ||
+         base.rfind("libdevice", 0) == 0;
+}
+
+std::string base_name(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+}  // namespace
+
+/// The innermost line of the user's own text that an instruction came from.
+SourceLine Executor::user_line(int32_t site) const {
+  if (site < 0) return {};
+  const Site& s = code_->sites[site];
+  if (s.instruction->line < 0) return {};
+  SourceLine line = s.function->lines[s.instruction->line];
+  for (int depth = 0; depth < 64 && line.inlined_at >= 0; ++depth) {
+    const auto file = code_->module->files.find(line.file);
+    const bool known = file != code_->module->files.end();
+    if (known && !is_toolkit_file(file->second)) break;
+    line = s.function->lines[line.inlined_at];
+  }
+  return line;
+}
+
+/// " at softmax.cu:12", or nothing.
+std::string Executor::place(int32_t site) const {
+  const SourceLine line = user_line(site);
+  const auto file = code_->module->files.find(line.file);
+  if (file == code_->module->files.end()) return "";
+  return " at " + base_name(file->second) + ":" + std::to_string(line.line);
+}
+
+std::array<int64_t, 3> Executor::thread_of(const WarpState& warp, int lane) const {
+  const auto* rows = reinterpret_cast<const uint32_t*>(warp.constants);
+  return {rows[lane], rows[kLanes + lane], rows[2 * kLanes + lane]};
+}
+
+Diagnostic& Executor::report(DiagnosticKind kind, int32_t site, int lane, std::string message,
+                             std::string operand, bool note) {
+  Diagnostic d;
+  d.kind = kind;
+  d.note = note;
+  if (site >= 0) {
+    const SourceLine line = user_line(site);
+    const auto file = code_->module->files.find(line.file);
+    if (file != code_->module->files.end()) d.file = file->second;
+    d.line = line.line;
+    d.ptx_line = code_->sites[site].instruction->ptx_line;
+  }
+  for (Diagnostic& known : diagnostics) {
+    const bool same_line = d.file.empty() ? known.ptx_line == d.ptx_line : known.line == d.line;
+    if (known.kind == kind && known.note == note && known.file == d.file && same_line) {
+      ++known.count;
+      return known;
+    }
+  }
+  d.message = std::move(message);
+  d.operand = std::move(operand);
+  d.block = warp_->block->at;
+  d.thread = thread_of(*warp_, lane);
+  diagnostics.push_back(std::move(d));
+  return diagnostics.back();
+}
+
+/// "operand x, element 1234 (12 past the end)".
+std::string Executor::describe(Space space, uint64_t address, int bytes,
+                               std::string* operand) const {
+  if (space == Space::shared) {
+    const int64_t offset = static_cast<int64_t>(static_cast<int32_t>(address)) - kSharedStart;
+    std::string text =
+        "shared memory, byte " + std::to_string(offset) + " of " + std::to_string(shared_bytes_);
+    for (const SharedVariable& v : code_->shared) {
+      const int64_t end = v.variable->bytes == 0 ? shared_bytes_ : v.offset + v.variable->bytes;
+      if (offset < v.offset || offset > end + bytes) continue;
+      *operand = v.variable->name;
+      text += " (" + v.variable->name + " + " + std::to_string(offset - v.offset) + ")";
+      break;
+    }
+    return text;
+  }
+  if (space == Space::local) {
+    return "local memory, byte " + std::to_string(static_cast<int64_t>(address) - kLocalStart) +
+           " of " + std::to_string(code_->local_bytes - kLocalStart);
+  }
+  const int index = memory_->nearest(address);
+  if (index < 0) return "address " + hex(address);
+  const RegionSpec& spec = memory_->regions()[index].spec;
+  const int64_t unit = std::max(1, spec.element_bytes);
+  const int64_t offset = static_cast<int64_t>(address - spec.base);
+  const int64_t element = offset >= 0 ? offset / unit : -((-offset + unit - 1) / unit);
+  const int64_t count = (spec.bytes + unit - 1) / unit;
+  *operand = spec.name;
+  std::string text = spec.name + ", element " + std::to_string(element);
+  if (offset < 0) {
+    text += " (" + std::to_string(-element) + " before the start)";
+  } else if (element >= count) {
+    text += " (" + std::to_string(element - count + 1) + " past the end)";
+  } else if (offset + bytes > spec.bytes) {
+    text += " (reaches past the end)";
+  }
+  return text;
+}
+
+void Executor::out_of_bounds(const MicroOp& op, Space space, int lane, uint64_t address, int bytes,
+                             bool is_store) {
+  std::string operand;
+  const std::string where = describe(space, address, bytes, &operand);
+  const std::string what = code_->sites[op.site].instruction->spelling;
+  Diagnostic& d = report(DiagnosticKind::out_of_bounds, op.site, lane,
+                         std::string(is_store ? "store" : "load") + " of " + std::to_string(bytes) +
+                             " bytes out of bounds: " + where,
+                         operand);
+  if (d.details.empty()) d.details.push_back(what + " at address " + hex(address));
+  throw Stop{RunStatus::fault};
+}
+
+void Executor::misaligned(const MicroOp& op, Space space, int lane, uint64_t address, int bytes) {
+  std::string operand;
+  const std::string where = describe(space, address, bytes, &operand);
+  Diagnostic& d =
+      report(DiagnosticKind::misaligned, op.site, lane,
+             "access of " + std::to_string(bytes) + " bytes at an address that is " +
+                 std::to_string(address % static_cast<uint64_t>(bytes)) + " bytes off: " + where,
+             operand);
+  const std::string what = code_->sites[op.site].instruction->spelling;
+  if (d.details.empty()) d.details.push_back(what + " at address " + hex(address));
+  throw Stop{RunStatus::fault};
+}
+
+/// A store to what the kernel may not write. Inputs: a finding, and the store is done, as on a GPU.
+void Executor::stray_write(const MicroOp& op, int lane, uint64_t address, int bytes) {
+  const Page* page = memory_->page(address);
+  const RegionSpec& spec = memory_->regions()[page->region].spec;
+  if (spec.writable) return;
+  std::string operand;
+  const std::string where = describe(Space::global, address, bytes, &operand);
+  report(DiagnosticKind::stray_write, op.site, lane,
+         (spec.constant ? "store to constant memory: " : "store to an input: ") + where, operand);
+  if (spec.constant) throw Stop{RunStatus::fault};
+}
+
+/// Found after the launch: which thread stored is no longer known.
+void Executor::report_stray(const Page& page, std::string message, std::string operand) {
+  if (free_blocks_.empty()) return;
+  warp_ = free_blocks_.back()->warps[0].get();
+  Diagnostic& d = report(DiagnosticKind::stray_write, page.last_writer, 0, std::move(message),
+                         std::move(operand));
+  d.block = {};
+  d.thread = {};
+}
+
+void Executor::store_undefined(const MicroOp& op, int lane, const Page* page, uint64_t address,
+                               int bytes) {
+  if (!memory_->regions()[page->region].spec.judged) return;
+  std::string operand;
+  const std::string where = describe(Space::global, address, bytes, &operand);
+  report(DiagnosticKind::uninitialised, op.site, lane,
+         "an uninitialised value is stored to " + where, operand);
+}
+
+/// __assertfail(message, file, line, function, character size).
+void Executor::assert_failed(const MicroOp& op, uint32_t mask) {
+  const CallInfo& call = code_->calls[op.target];
+  const int lane = std::countr_zero(mask);
+  const uint8_t* local = warp_->local + lane * code_->local_bytes;
+  const auto argument = [&](size_t i) {
+    uint64_t value = 0;
+    if (i < call.argument_offsets.size()) {
+      std::memcpy(&value, local + call.argument_offsets[i], i == 2 ? 4 : 8);
+    }
+    return value;
+  };
+  const auto text = [&](uint64_t address) {
+    std::string result;
+    for (int i = 0; i < 300; ++i, ++address) {
+      const Page* page = memory_->page(address);
+      if (page == nullptr) break;
+      const char c = static_cast<char>(page->data[address & (kPageBytes - 1)]);
+      if (c == 0) break;
+      result += c;
+    }
+    return result;
+  };
+  Diagnostic& d =
+      report(DiagnosticKind::trap, op.site, lane,
+             "assertion failed: " + text(argument(0)) + " (" + base_name(text(argument(1))) + ":" +
+                 std::to_string(argument(2)) + ")");
+  d.details.push_back("in " + text(argument(3)));
+  throw Stop{RunStatus::fault};
+}
+
+}  // namespace assay::ptx

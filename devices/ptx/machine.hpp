@@ -1,0 +1,96 @@
+// The emulated GPU under the device interface: memory regions and launches of lowered code with raw
+// parameters. The PTX device and the tests both stand on it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "devices/device.hpp"
+#include "devices/ptx/code.hpp"
+#include "devices/ptx/memory.hpp"
+
+namespace assay::ptx {
+
+struct LaunchConfig {
+  std::array<int64_t, 3> grid{1, 1, 1};
+  std::array<int64_t, 3> block{1, 1, 1};
+  int64_t shared_bytes = 0;     ///< dynamic
+  std::vector<uint8_t> params;  ///< the parameter space, laid out as Parameter::offset says
+  std::vector<int64_t> blocks;  ///< linear indices (x fastest) that run; empty: all
+  uint64_t block_seed = 0;      ///< 0: blocks in order
+  uint64_t warp_seed = 0;       ///< 0: warps in order
+  /// Tests: runs one block with these coordinates, whatever the grid says.
+  std::optional<std::array<int64_t, 3>> only_block;
+  /// Tests: only this thread of each block exists; the others count as exited.
+  std::optional<std::array<int64_t, 3>> only_thread;
+};
+
+/// One memory access of a warp, as checkers see it (races and others build on this).
+struct AccessEvent {
+  const Instruction* instruction = nullptr;
+  const SourceLine* line = nullptr;
+  Space space = Space::global;          ///< resolved: global, shared or local
+  uint32_t mask = 0;                    ///< active lanes
+  const uint64_t* addresses = nullptr;  ///< of 32 lanes; shared and local: offsets in their windows
+  int bytes = 0;                        ///< of one lane
+  bool is_read = false;
+  bool is_write = false;
+  bool is_atomic = false;
+  int64_t block = 0;  ///< linear index
+  int warp = 0;
+};
+/// Empty: no cost beyond one test an access.
+using AccessObserver = std::function<void(const AccessEvent&)>;
+
+/// Limits of an sm_80 launch (CUDA C++ Programming Guide 13.0, technical specifications of compute
+/// capability 8.0). Returns "" or what is exceeded, with both values.
+std::string launch_limit(const Function& entry, const LaunchConfig& config,
+                         int64_t static_shared_bytes);
+
+class Executor;
+
+class Machine {
+ public:
+  /// `avx2`: use the fast build of rows; both builds give the same bits.
+  explicit Machine(bool avx2);
+  ~Machine();
+
+  Memory& memory() { return *memory_; }
+  /// The memory, to keep and read after later runs.
+  std::shared_ptr<const Memory> keep_memory() const { return memory_; }
+  /// Empties the memory, or takes another one while somebody keeps this one.
+  void renew_memory();
+  /// Forgets findings and coverage. Call before the first launch of a run.
+  void begin(const Module& module, const RunOptions& options);
+  /// Runs a launch; findings gather in diagnostics(). Stops at the first fault.
+  RunStatus launch(const Code& code, const LaunchConfig& config);
+
+  std::vector<Diagnostic>& diagnostics();
+  int64_t lane_instructions() const;
+  Coverage coverage() const;
+  void observe(AccessObserver observer);
+
+  /// Adds a region for each global and const variable of the module; once a run and module.
+  void add_variables(const Code& code);
+  /// Says that operand bytes which the last launch wrote should not have been written.
+  void report_stray_write(const Page& page, std::string message, std::string operand);
+
+ private:
+  void show_parameters(const LaunchConfig& config);
+
+  std::shared_ptr<Memory> memory_;
+  std::vector<std::shared_ptr<Memory>> spares_;
+  std::unique_ptr<Executor> executor_;
+  std::vector<uint8_t> shown_parameters_;
+  int parameter_region_ = -1;
+};
+
+/// Whether the fast build serves on this machine: cpu_has_avx2() unless ASSAY_NO_AVX2=1.
+bool use_avx2();
+
+}  // namespace assay::ptx

@@ -1,0 +1,307 @@
+// The emulator as a device: operands become regions, launches become lowered code, and the pages
+// that were written become the outputs.
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "devices/device.hpp"
+#include "devices/ptx/machine.hpp"
+
+namespace assay {
+
+namespace ptx {
+namespace {
+
+/// Operand i lies at (i + 1) * 2^44, a megabyte in: no offset that a kernel computes by mistake
+/// gets from one operand into another.
+constexpr uint64_t operand_base(int position) {
+  return (static_cast<uint64_t>(position + 1) << 44) + (uint64_t{1} << 20);
+}
+
+uint64_t buffer_address(const Tensor& tensor) {
+  return operand_base(tensor.position) + static_cast<uint64_t>(tensor.misalign);
+}
+
+/// The pointer that the kernel gets.
+uint64_t pointer_to(const Instance& instance, const Tensor& tensor) {
+  const Tensor* target = &tensor;
+  if (!tensor.present) {
+    if (tensor.spec->absent != Absent::alias) return 0;
+    target = instance.find(tensor.spec->alias);
+    if (target == nullptr || !target->present) return 0;
+  }
+  return buffer_address(*target) + static_cast<uint64_t>(target->offset * byte_size(target->dtype));
+}
+
+/// Outputs of one run. Keeps the run's memory; `instance` must outlive it.
+class PageReader : public OutputReader {
+ public:
+  PageReader(std::shared_ptr<const Memory> memory, std::map<int, int> regions)
+      : memory_(std::move(memory)), regions_(std::move(regions)) {}
+
+  void read(const Tensor& tensor, int64_t first, int64_t count, uint8_t* bits,
+            uint8_t* written) const override {
+    const int region = regions_.at(tensor.position);
+    const int bytes = byte_size(tensor.dtype);
+    const int64_t row = tensor.is_contiguous()                                ? tensor.elements()
+                        : !tensor.shape.empty() && tensor.strides.back() == 1 ? tensor.shape.back()
+                                                                              : 1;
+    while (count > 0) {
+      const int64_t run = std::min(count, row - first % row);
+      read_run(region, tensor.storage_of(first) * bytes, run, bytes, bits, written);
+      first += run;
+      count -= run;
+      bits += run * bytes;
+      written += run;
+    }
+  }
+
+ private:
+  void read_run(int region, int64_t offset, int64_t count, int bytes, uint8_t* bits,
+                uint8_t* written) const {
+    uint8_t flags[4096];
+    const int64_t most = static_cast<int64_t>(sizeof flags) / bytes;
+    while (count > 0) {
+      const int64_t here = std::min(count, most);
+      memory_->read(region, offset, here * bytes, bits, flags);
+      for (int64_t i = 0; i < here; ++i) {
+        uint8_t all = kWritten;
+        for (int b = 0; b < bytes; ++b) all &= flags[i * bytes + b];
+        written[i] = all;
+      }
+      offset += here * bytes;
+      bits += here * bytes;
+      written += here;
+      count -= here;
+    }
+  }
+
+  std::shared_ptr<const Memory> memory_;
+  std::map<int, int> regions_;  ///< by operand position
+};
+
+struct Loaded {
+  std::shared_ptr<const Module> module;
+  std::unique_ptr<Code> code;
+};
+
+class PtxDevice : public Device {
+ public:
+  PtxDevice() : avx2_(use_avx2()), machine_(avx2_) {}
+
+  std::string_view name() const override { return "ptx"; }
+
+  Run run(const Instance& instance, const std::vector<Program>& programs,
+          const RunOptions& options) override;
+
+ private:
+  Loaded& load(const Program& program);
+  std::map<int, int> add_operands(const Instance& instance, const RunOptions& options);
+  LaunchConfig configure(const Instance& instance, const ResolvedLaunch& launch,
+                         const Function& entry) const;
+  bool admit(const Loaded& loaded, const LaunchConfig& config, const ResolvedLaunch& launch,
+             Run& run) const;
+  void check_written(const Instance& instance, const std::map<int, int>& regions);
+
+  const bool avx2_;
+  Machine machine_;
+  std::map<std::string, std::shared_ptr<const Module>> modules_;  ///< by PTX text
+  std::map<std::string, Loaded> programs_;                        ///< by Program::key
+};
+
+Loaded& PtxDevice::load(const Program& program) {
+  const auto [found, added] = programs_.try_emplace(program.key);
+  Loaded& loaded = found->second;
+  if (!added && loaded.code != nullptr) return loaded;
+  std::shared_ptr<const Module>& module = modules_[program.ptx];
+  if (module == nullptr) module = std::make_shared<Module>(decode(program.ptx, program.source));
+  loaded.module = module;
+  const int slot = static_cast<int>(modules_.size()) % kModuleSlots;
+  int own_slot = slot;
+  for (const auto& [key, other] : programs_) {
+    const bool same = other.code != nullptr && other.module == module;
+    if (same && !other.code->variable_addresses.empty()) {
+      own_slot = static_cast<int>((other.code->variable_addresses[0] - kVariableWindow) >> 33);
+    }
+  }
+  loaded.code = lower(*module, program.entry, avx2_, own_slot);
+  return loaded;
+}
+
+std::map<int, int> PtxDevice::add_operands(const Instance& instance, const RunOptions& options) {
+  std::map<int, int> regions;
+  for (const Tensor& tensor : instance.tensors) {
+    if (tensor.is_scalar() || !tensor.present) continue;
+    RegionSpec spec;
+    spec.name = tensor.spec->name;
+    spec.base = buffer_address(tensor);
+    spec.element_bytes = std::max(1, byte_size(tensor.dtype));
+    const int64_t stored = tensor.storage_bytes();
+    const int64_t extra = tensor.spec->overread == nullptr
+                              ? 0
+                              : instance.evaluate(*tensor.spec->overread) * spec.element_bytes;
+    spec.bytes = stored + std::max<int64_t>(extra, 0);
+    spec.writable = tensor.is_written();
+    const OperandKind kind = tensor.spec->kind;
+    spec.undefined =
+        options.definedness && (kind == OperandKind::output || kind == OperandKind::workspace);
+    spec.judged = tensor.is_judged();
+    spec.fill = [&instance, &tensor, stored](int64_t first, int64_t count, uint8_t* out) {
+      const int64_t inside = std::clamp<int64_t>(stored - first, 0, count);
+      if (inside > 0) storage_bytes(instance, tensor, first, inside, out);
+      // Past the buffer, where the contract lets the kernel read: a NaN of every float type.
+      std::memset(out + inside, 0xff, static_cast<size_t>(count - inside));
+    };
+    regions[tensor.position] = machine_.memory().add(std::move(spec));
+  }
+  return regions;
+}
+
+LaunchConfig PtxDevice::configure(const Instance& instance, const ResolvedLaunch& launch,
+                                  const Function& entry) const {
+  LaunchConfig config;
+  config.grid = launch.grid;
+  config.block = launch.block;
+  config.shared_bytes = launch.shared_bytes;
+  config.blocks = instance.the_case.blocks;
+  config.block_seed = instance.the_case.block_seed;
+  config.warp_seed = instance.the_case.warp_seed;
+  int64_t bytes = 0;
+  for (const Parameter& p : entry.params) bytes = std::max(bytes, p.offset + p.bytes);
+  config.params.assign(static_cast<size_t>(bytes), 0);
+  size_t next = 0;
+  for (int position : launch.args) {
+    const Tensor& tensor = instance.tensors[static_cast<size_t>(position)];
+    if (!tensor.present && tensor.spec->absent == Absent::none) continue;
+    if (next >= entry.params.size()) break;
+    const Parameter& p = entry.params[next++];
+    const uint64_t value = tensor.is_scalar() ? tensor.scalar_bits : pointer_to(instance, tensor);
+    std::memcpy(config.params.data() + p.offset, &value,
+                static_cast<size_t>(std::min<int64_t>(p.bytes, 8)));
+  }
+  return config;
+}
+
+/// Whether the launch can run; otherwise `run` says why not.
+bool PtxDevice::admit(const Loaded& loaded, const LaunchConfig& config,
+                      const ResolvedLaunch& launch, Run& run) const {
+  const auto refuse = [&](RunStatus status, DiagnosticKind kind, std::string message) {
+    run.status = status;
+    Diagnostic d;
+    d.kind = kind;
+    d.message = std::move(message);
+    run.diagnostics.push_back(std::move(d));
+    return false;
+  };
+  for (const std::string& why : loaded.code->unsupported) {
+    refuse(RunStatus::unsupported, DiagnosticKind::unsupported, "not supported: " + why);
+    if (run.diagnostics.size() >= 8) break;
+  }
+  if (run.status == RunStatus::unsupported) return false;
+  const Function& entry = *loaded.code->entry;
+  if (launch.args.size() > entry.params.size()) {
+    return refuse(RunStatus::unsupported, DiagnosticKind::unsupported,
+                  "the contract passes " + std::to_string(launch.args.size()) +
+                      " arguments, the entry takes " + std::to_string(entry.params.size()));
+  }
+  const std::string limit = launch_limit(entry, config, loaded.code->static_shared_bytes);
+  if (!limit.empty()) return refuse(RunStatus::refused, DiagnosticKind::launch_limit, limit);
+  if (!config.blocks.empty() && !loaded.code->subset_obstacle.empty()) {
+    return refuse(RunStatus::unsupported, DiagnosticKind::unsupported,
+                  "a subset of blocks cannot run: the kernel has " + loaded.code->subset_obstacle);
+  }
+  return true;
+}
+
+/// Whether the blocks of the case own an element; everything when all blocks run.
+bool owned(const std::vector<Box>& boxes, const Tensor& tensor, int64_t linear) {
+  const std::vector<int64_t> at = tensor.coordinates(linear);
+  return std::any_of(boxes.begin(), boxes.end(), [&](const Box& box) {
+    for (size_t d = 0; d < at.size(); ++d) {
+      if (at[d] < box.ranges[d].first || at[d] >= box.ranges[d].second) return false;
+    }
+    return true;
+  });
+}
+
+/// Stores to padding, and to elements that other blocks own: right values in a wrong place (an
+/// int32 offset that wraps by exactly 2^32) show only here.
+void PtxDevice::check_written(const Instance& instance, const std::map<int, int>& regions) {
+  const bool subset = !instance.the_case.blocks.empty();
+  for (const Tensor& tensor : instance.tensors) {
+    const auto region = regions.find(tensor.position);
+    if (region == regions.end() || !tensor.is_judged()) continue;
+    if (!subset && tensor.is_contiguous()) continue;
+    const std::vector<Box> boxes = subset ? owned_elements(instance, tensor) : std::vector<Box>{};
+    const int bytes = byte_size(tensor.dtype);
+    const uint64_t base = buffer_address(tensor);
+    for (const Page* page : machine_.memory().touched_pages()) {
+      if (page->region != region->second || !page->written) continue;
+      int64_t previous = -1;
+      for (int32_t i = page->low; i < page->high; ++i) {
+        if ((page->state[i] & kWritten) == 0) continue;
+        const uint64_t address = (page->number << kPageBits) + static_cast<uint64_t>(i);
+        const int64_t storage = static_cast<int64_t>(address - base) / bytes;
+        if (storage == previous) continue;
+        previous = storage;
+        const auto logical =
+            storage < tensor.storage_elements ? tensor.logical_of(storage) : std::nullopt;
+        const std::string at = tensor.spec->name + ", element " + std::to_string(storage);
+        if (!logical) {
+          machine_.report_stray_write(*page, "store to padding of " + at, tensor.spec->name);
+        } else if (subset && !owned(boxes, tensor, *logical)) {
+          machine_.report_stray_write(*page, "store to an element that another block owns: " + at,
+                                      tensor.spec->name);
+        }
+      }
+    }
+  }
+}
+
+Run PtxDevice::run(const Instance& instance, const std::vector<Program>& programs,
+                   const RunOptions& options) {
+  Run run;
+  machine_.renew_memory();
+  const std::map<int, int> regions = add_operands(instance, options);
+  std::vector<const Module*> present;
+  bool began = false;
+  for (size_t i = 0; i < instance.launches.size() && run.status == RunStatus::completed; ++i) {
+    Loaded& loaded = load(programs[i]);
+    if (run.program_digest.find(loaded.module->digest) == std::string::npos) {
+      if (!run.program_digest.empty()) run.program_digest += '+';
+      run.program_digest += loaded.module->digest;
+    }
+    const ResolvedLaunch& launch = instance.launches[i];
+    if (!began) machine_.begin(*loaded.module, options);
+    began = true;
+    // An empty grid is not launched, as a host wrapper would do.
+    if (std::count(launch.grid.begin(), launch.grid.end(), 0) != 0) continue;
+    static const Function kNone;
+    const Function& entry = loaded.code->entry == nullptr ? kNone : *loaded.code->entry;
+    const LaunchConfig config = configure(instance, launch, entry);
+    if (!admit(loaded, config, launch, run)) break;
+    if (std::find(present.begin(), present.end(), loaded.module.get()) == present.end()) {
+      machine_.add_variables(*loaded.code);
+      present.push_back(loaded.module.get());
+    }
+    run.status = machine_.launch(*loaded.code, config);
+    if (run.status == RunStatus::completed) check_written(instance, regions);
+  }
+  if (!began) return run;
+  for (Diagnostic& d : machine_.diagnostics()) run.diagnostics.push_back(std::move(d));
+  machine_.diagnostics().clear();
+  run.coverage = machine_.coverage();
+  run.lane_instructions = machine_.lane_instructions();
+  if (run.status == RunStatus::completed) {
+    run.outputs = std::make_unique<PageReader>(machine_.keep_memory(), regions);
+  }
+  return run;
+}
+
+}  // namespace
+}  // namespace ptx
+
+std::unique_ptr<Device> make_ptx_device() { return std::make_unique<ptx::PtxDevice>(); }
+
+}  // namespace assay
