@@ -67,6 +67,16 @@ TEST(ContractMistakes, TheContractItselfIsRight) {
   EXPECT_EQ(error_of(read_file(kFolder + "/pool.toml")), "no error");
 }
 
+TEST(ContractMistakes, WindowsLineEndsChangeNothing) {
+  std::string toml = read_file(kFolder + "/pool.toml");
+  for (size_t at = toml.find('\n'); at != std::string::npos; at = toml.find('\n', at + 2))
+    toml.insert(at, 1, '\r');
+  EXPECT_EQ(error_of(toml), "no error");
+  toml.replace(toml.find("sum(x, cols)"), 12, "sum(x, col)");
+  EXPECT_EQ(error_of(toml),
+            kFolder + "/pool.toml:52:32: unknown dimension 'col' in 'sum' (did you mean 'cols'?)");
+}
+
 TEST(ContractMistakes, EachGivesItsLine) {
   const std::string right = read_file(kFolder + "/pool.toml");
   int tried = 0;
