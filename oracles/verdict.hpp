@@ -22,7 +22,7 @@ struct AllowanceTerm {
 
 /// An input element that feeds an output element.
 struct FeedingInput {
-  std::string text;   ///< "x[3,17] = -0.4375 (0xbee00000)"
+  std::string text;  ///< "x[3,17] = -0.4375 (0xbee00000)"
 };
 
 /// One judged element, explained (only on failure: match cheaply, explain afterwards).
@@ -55,8 +55,8 @@ struct Verdict {
   /// Guidance: the largest max(0, |got - exact| - ulp/2) / internal allowance over strongly judged
   /// elements; 0 when all are exact. Above 1 is a mismatch.
   double share = 0;
-  std::string first_output;               ///< output of the first wrong element
-  std::vector<int64_t> wrong_elements;    ///< logical indices in first_output, at most 4096
+  std::string first_output;                   ///< output of the first wrong element
+  std::vector<int64_t> wrong_elements;        ///< logical indices in first_output, at most 4096
   std::vector<std::string> missing_policies;  ///< lines to paste into the contract
 };
 

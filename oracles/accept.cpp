@@ -1,0 +1,102 @@
+#include "oracles/accept.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace assay {
+
+Cell cell_of(DType type, uint64_t bits) {
+  const FloatFormat format = format_of(type);
+  Cell cell;
+  cell.value = to_double(type, bits);
+  cell.closed = (bits & 1) == 0;
+  if (!std::isfinite(cell.value)) return cell;
+  const double magnitude = std::fabs(cell.value);
+  int exponent = format.min_exponent;
+  bool lowest_of_binade = false;
+  if (magnitude > 0) {
+    const int own = std::ilogb(magnitude);
+    lowest_of_binade = own > format.min_exponent && magnitude == std::ldexp(1.0, own);
+    exponent = std::max(own, format.min_exponent);
+  }
+  // Half of double's smallest subnormal is no double: f64 subnormals keep a whole one.
+  const double half = std::max(std::ldexp(1.0, exponent - format.precision), 0x1p-1074);
+  const double inward = lowest_of_binade ? half / 2 : half;
+  cell.below = cell.value > 0 ? inward : half;
+  cell.above = cell.value < 0 ? inward : half;
+  return cell;
+}
+
+Margins margins_of(const Cell& cell, double v, double e, double lo, double hi) {
+  Margins m;
+  m.nan = std::isnan(v);
+  m.infinite = std::isinf(v) ? (v > 0 ? 1 : -1) : 0;
+  m.value = v;
+  m.value_error = e;
+  const double d = cell.value - v;
+  // Exact when the two are within a factor of two of each other (Sterbenz); when they are not, the
+  // distance is large and its rounding is covered below.
+  const bool exact_d =
+      (v - cell.value / 2) * (v - cell.value * 2) <= 0 || v == 0 || cell.value == 0;
+  const auto error = [&](double reach) {
+    const double all = std::fabs(d) + e + reach;
+    return e + (exact_d && reach == 0 ? 0 : all * 0x1p-50);
+  };
+  m.over = d - hi - cell.below;
+  m.under = -d - lo - cell.above;
+  m.over_error = error(hi);
+  m.under_error = error(lo);
+  // d and the cell's half width are both multiples of a tiny power of two, but their difference
+  // may round when they lie far apart; its sign is right even then.
+  return m;
+}
+
+bool accepts_anything(double lo, double hi) {
+  return std::isnan(lo) || std::isnan(hi) || (std::isinf(lo) && std::isinf(hi));
+}
+
+namespace {
+
+Decision side(double margin, double error, bool closed) {
+  if (std::isnan(margin) || std::isnan(error)) return Decision::doubt;
+  if (closed ? margin + error <= 0 : margin + error < 0) return Decision::accepted;
+  if (closed ? margin - error > 0 : margin - error >= 0) return Decision::rejected;
+  return Decision::doubt;
+}
+
+/// The kernel wrote an infinity of this sign; the exact value is finite.
+Decision decide_overflow(const FloatFormat& format, const Margins& m, int sign, double reach) {
+  if (std::isinf(reach)) return Decision::accepted;
+  const double half_ulp = std::ldexp(1.0, format.max_exponent - format.precision);
+  const double distance = format.largest - sign * m.value - reach + half_ulp;  // <= 0: reaches it
+  const double error = m.value_error + (std::fabs(m.value) + reach + half_ulp) * 0x1p-50;
+  if (distance + error <= 0) return Decision::accepted;
+  return distance - error > 0 ? Decision::rejected : Decision::doubt;
+}
+
+}  // namespace
+
+Decision decide(DType type, const Cell& cell, const Margins& m, double lo, double hi) {
+  if (accepts_anything(lo, hi)) return Decision::accepted;
+  const FloatFormat format = format_of(type);
+  const bool got_nan = std::isnan(cell.value);
+  if (m.nan) return got_nan ? Decision::accepted : Decision::rejected;
+  if (m.infinite != 0) {
+    const bool overflow_code = got_nan && !format.has_infinity;
+    return cell.value == m.infinite * HUGE_VAL || overflow_code ? Decision::accepted
+                                                                : Decision::rejected;
+  }
+  if (std::isinf(m.value_error)) return Decision::doubt;
+  if (got_nan && !format.has_infinity)
+    return decide_overflow(format, m, m.value < 0 ? -1 : 1, m.value < 0 ? lo : hi);
+  if (got_nan) return Decision::rejected;
+  if (std::isinf(cell.value))
+    return decide_overflow(format, m, cell.value > 0 ? 1 : -1, cell.value > 0 ? hi : lo);
+  const Decision over = side(m.over, m.over_error, cell.closed);
+  const Decision under = side(m.under, m.under_error, cell.closed);
+  if (over == Decision::rejected || under == Decision::rejected) return Decision::rejected;
+  if (over == Decision::accepted && under == Decision::accepted) return Decision::accepted;
+  return Decision::doubt;
+}
+
+}  // namespace assay

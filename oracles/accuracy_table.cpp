@@ -1,0 +1,101 @@
+// CUDA C++ Programming Guide 13.0, "Mathematical Functions" appendix (compute capability 5.2 and
+// later), and PTX ISA 9.0 for the approximate instructions that fast math and Triton emit.
+#include "oracles/accuracy_table.hpp"
+
+#include <limits>
+
+namespace assay {
+namespace {
+
+constexpr double kAll = std::numeric_limits<double>::infinity();
+constexpr std::string_view kGuide = "CUDA C++ Programming Guide 13.0, standard functions";
+constexpr std::string_view kIntrinsics = "CUDA C++ Programming Guide 13.0, intrinsic functions";
+constexpr std::string_view kPtx = "PTX ISA 9.0, floating-point instructions";
+constexpr auto kUlp = ErrorMeasure::ulp;
+constexpr auto kAbs = ErrorMeasure::absolute;
+constexpr auto kRel = ErrorMeasure::relative;
+constexpr auto kPrecise = MathMode::precise;
+constexpr auto kFast = MathMode::fast;
+constexpr auto kTriton = MathMode::triton;
+
+AccuracyRow single(std::string_view f, double ulps) {
+  return {f, DType::f32, kPrecise, kUlp, ulps, 0, 0, kAll, kGuide};
+}
+AccuracyRow twice(std::string_view f, double ulps) {
+  return {f, DType::f64, kPrecise, kUlp, ulps, 0, 0, kAll, kGuide};
+}
+
+std::vector<AccuracyRow> precise_rows() {
+  return {
+      single("div", 0),  single("sqrt", 0),   single("fmod", 0),   single("exp", 2),
+      single("exp2", 2), single("exp10", 2),  single("expm1", 1),  single("log", 1),
+      single("log2", 1), single("log10", 2),  single("log1p", 1),  single("sin", 2),
+      single("cos", 2),  single("tan", 4),    single("asin", 2),   single("acos", 2),
+      single("atan", 2), single("atan2", 3),  single("sinh", 3),   single("cosh", 2),
+      single("tanh", 2), single("asinh", 3),  single("acosh", 4),  single("atanh", 3),
+      single("pow", 4),  single("erf", 2),    single("erfc", 4),   single("rsqrt", 2),
+      single("cbrt", 1), single("hypot", 3),  single("tgamma", 5), twice("div", 0),
+      twice("sqrt", 0),  twice("fmod", 0),    twice("exp", 1),     twice("exp2", 1),
+      twice("exp10", 1), twice("expm1", 1),   twice("log", 1),     twice("log2", 1),
+      twice("log10", 1), twice("log1p", 1),   twice("sin", 2),     twice("cos", 2),
+      twice("tan", 2),   twice("asin", 2),    twice("acos", 2),    twice("atan", 2),
+      twice("atan2", 2), twice("sinh", 2),    twice("cosh", 1),    twice("tanh", 1),
+      twice("asinh", 3), twice("acosh", 3),   twice("atanh", 2),   twice("pow", 2),
+      twice("erf", 2),   twice("erfc", 5),    twice("rsqrt", 1),   twice("cbrt", 1),
+      twice("hypot", 2), twice("tgamma", 10),
+  };
+}
+
+// -use_fast_math maps these onto intrinsics; the other functions keep their figures, with flushing.
+std::vector<AccuracyRow> fast_rows() {
+  const double pi = 3.1415927410125732;  // float(pi), the guide's interval
+  return {
+      {"div", DType::f32, kFast, kUlp, 2, 0, 0x1p-126, 0x1p126, kIntrinsics},
+      {"sqrt", DType::f32, kFast, kRel, 0x1p-23, 0, 0, kAll, kPtx},
+      {"exp", DType::f32, kFast, kUlp, 2, 1.173, 0, kAll, kIntrinsics},
+      {"exp10", DType::f32, kFast, kUlp, 2, 2.97, 0, kAll, kIntrinsics},
+      {"log", DType::f32, kFast, kAbs, 0x1.81p-22, 0, 0.5, 2, kIntrinsics},  // 2^-21.41
+      {"log", DType::f32, kFast, kUlp, 3, 0, 0, kAll, kIntrinsics},
+      {"log2", DType::f32, kFast, kAbs, 0x1p-22, 0, 0.5, 2, kIntrinsics},
+      {"log2", DType::f32, kFast, kUlp, 2, 0, 0, kAll, kIntrinsics},
+      {"log10", DType::f32, kFast, kAbs, 0x1p-24, 0, 0.5, 2, kIntrinsics},
+      {"log10", DType::f32, kFast, kUlp, 3, 0, 0, kAll, kIntrinsics},
+      {"sin", DType::f32, kFast, kAbs, 0x1.81p-22, 0, 0, pi, kIntrinsics},  // 2^-21.41
+      {"cos", DType::f32, kFast, kAbs, 0x1.c1p-22, 0, 0, pi, kIntrinsics},  // 2^-21.19
+      {"rsqrt", DType::f32, kFast, kRel, 0x1.13p-23, 0, 0, kAll, kPtx},     // 2^-22.9
+      {"tanh", DType::f32, kFast, kRel, 0x1p-11, 0, 0, kAll, kPtx},
+  };
+}
+
+// tl.exp is a multiply by log2 e, then ex2.approx: the bound of __expf. `/` is div.full.
+std::vector<AccuracyRow> triton_rows() {
+  return {
+      {"div", DType::f32, kTriton, kUlp, 2, 0, 0, kAll, kPtx},
+      {"sqrt", DType::f32, kTriton, kRel, 0x1p-23, 0, 0, kAll, kPtx},
+      {"exp", DType::f32, kTriton, kUlp, 2, 1.173, 0, kAll, kIntrinsics},
+      {"exp2", DType::f32, kTriton, kUlp, 2, 0, 0, kAll, kPtx},
+      {"rsqrt", DType::f32, kTriton, kRel, 0x1.13p-23, 0, 0, kAll, kPtx},
+  };
+}
+
+}  // namespace
+
+const std::vector<AccuracyRow>& accuracy_table() {
+  static const std::vector<AccuracyRow> table = [] {
+    std::vector<AccuracyRow> rows = precise_rows();
+    for (const auto& more : {fast_rows(), triton_rows()})
+      rows.insert(rows.end(), more.begin(), more.end());
+    return rows;
+  }();
+  return table;
+}
+
+std::vector<AccuracyRow> accuracy_rows(std::string_view function, DType format, MathMode mode) {
+  std::vector<AccuracyRow> found;
+  for (const AccuracyRow& row : accuracy_table())
+    if (row.function == function && row.format == format && row.mode == mode) found.push_back(row);
+  if (!found.empty() || mode == MathMode::precise) return found;
+  return accuracy_rows(function, format, MathMode::precise);
+}
+
+}  // namespace assay

@@ -1,0 +1,143 @@
+// The first tier: evaluates a formula's nodes as dense arrays over a chunk of its dimensions.
+//
+// A chunk fixes a range for every dimension. A node is evaluated once a range of its own
+// dimensions, so what does not vary from chunk to chunk is kept.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "generators/instance.hpp"
+#include "oracles/graph.hpp"
+#include "oracles/rows.hpp"
+
+namespace assay {
+
+/// [low, low + extent) of every dimension of a graph.
+struct Chunk {
+  std::vector<int64_t> low;
+  std::vector<int64_t> extent;
+};
+
+/// Dense row-major layout of a node's array within a chunk.
+struct Grid {
+  std::vector<int> dims;
+  std::vector<int64_t> low;
+  std::vector<int64_t> extent;
+  int64_t size = 1;
+  bool operator==(const Grid&) const = default;
+};
+Grid grid_of(const std::vector<int>& dims, const Chunk& chunk);
+
+/// Grows and never shrinks; contents are not kept.
+template <typename T>
+class Scratch {
+ public:
+  T* get(int64_t count) {
+    if (count > capacity_) {
+      data_.reset(new T[static_cast<size_t>(count)]);
+      capacity_ = count;
+    }
+    return data_.get();
+  }
+
+ private:
+  std::unique_ptr<T[]> data_;
+  int64_t capacity_ = 0;
+};
+
+/// Why an integer or a condition may not be known.
+enum Status : uint8_t {
+  kKnown = 0,
+  kEither = 1,     ///< a comparison that a correct kernel may decide both ways
+  kUndefined = 2,  ///< division by 0, index out of range: nothing is documented
+};
+
+/// A node's array. Null e, lo, hi: all zero. Null status: all known.
+struct Value {
+  Grid grid;
+  bool valid = false;
+  int64_t generation = 0;
+  int64_t source_generation = 0;  ///< settle: of the argument whose v and e it shares
+  const double* v = nullptr;
+  const double* e = nullptr;
+  const double* lo = nullptr;
+  const double* hi = nullptr;
+  const __int128* i = nullptr;
+  const uint8_t* status = nullptr;
+  Scratch<double> own_v, own_e, own_lo, own_hi;
+  Scratch<__int128> own_i;
+  Scratch<uint8_t> own_status;
+};
+
+/// The facts of a contract and a case that evaluation needs.
+struct EvaluationSettings {
+  DType accumulate = DType::f32;
+  MathMode math = MathMode::precise;
+  bool flush = false;  ///< subnormals may be flushed at every operation
+  bool widen = false;  ///< intermediates may overflow (range = "naive")
+  rows::NanMode nan = rows::NanMode::propagate;
+  bool one_pass = false;
+  int64_t depth = -1;                      ///< additions on the longest path; -1: n - 1
+  int64_t online = 0;                      ///< block length of an online softmax; 0: not online
+  const rows::Kernels* kernels = nullptr;  ///< null: the machine's best
+  int only = -1;                           ///< the one node that errs, for explanations; -1: all
+};
+
+class RowEvaluator {
+ public:
+  explicit RowEvaluator(const Graph& graph);
+  ~RowEvaluator();
+
+  /// Begins a case: forgets all arrays. The references must live until the next start.
+  void start(const Instance& instance, const OutputReader* outputs,
+             const EvaluationSettings& settings);
+  /// The same case with other settings.
+  void restart(const EvaluationSettings& settings);
+
+  const Value& at(int node, const Chunk& chunk);
+  /// Extent of every dimension in this case.
+  const std::vector<int64_t>& extents() const { return extents_; }
+  const EvaluationSettings& settings() const { return settings_; }
+
+  /// A NaN met a maximum or minimum and the contract states no policy.
+  bool saw_undecided_nan() const { return saw_undecided_nan_; }
+
+ private:
+  friend class NodeWork;
+  void find_extents();
+  const Graph& graph_;
+  const Instance* instance_ = nullptr;
+  const OutputReader* outputs_ = nullptr;
+  EvaluationSettings settings_;
+  const rows::Kernels* kernels_ = nullptr;
+  std::vector<Value> values_;
+  struct WholeOperand {
+    bool loaded = false;
+    Scratch<double> values;
+  };
+  std::vector<WholeOperand> whole_;  ///< one an operand
+  std::vector<int64_t> extents_;
+  bool saw_undecided_nan_ = false;
+  struct Buffers;
+  std::unique_ptr<Buffers> buffers_;
+};
+
+/// Reads elements of a box of an operand, in row-major order of the box, as packed bits.
+void read_box(const Instance& instance, const OutputReader* outputs, const Tensor& tensor,
+              const std::vector<int64_t>& low, const std::vector<int64_t>& extent, uint8_t* bits,
+              uint8_t* written);
+
+/// The bits of one packed element.
+uint64_t packed_bits(const uint8_t* bits, int64_t index, int byte_size);
+
+/// Values of packed floating-point elements.
+void to_doubles(const rows::Kernels& kernels, DType type, int64_t count, const uint8_t* bits,
+                double* out);
+
+/// Constants of rounding into a format.
+rows::Rounding rounding_of(DType type, bool flush);
+
+}  // namespace assay

@@ -1,0 +1,410 @@
+// Elementwise operations of the first tier on reals.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "oracles/accuracy_table.hpp"
+#include "oracles/functions.hpp"
+#include "oracles/node_work.hpp"
+
+namespace assay {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+rows::Out at(const rows::Out& out, int64_t k) {
+  return {out.v + k, out.e + k, out.lo + k, out.hi + k};
+}
+
+double element(const double* array, int64_t k) { return array == nullptr ? 0 : array[k]; }
+
+/// A table row with the half ulp that a published figure leaves out.
+rows::Accuracy accuracy_of(const AccuracyRow& row) {
+  rows::Accuracy a;
+  a.low = row.low;
+  a.high = row.high;
+  a.slope = row.slope;
+  if (row.measure == ErrorMeasure::ulp) a.ulps = row.base + 0.5;
+  if (row.measure == ErrorMeasure::absolute) a.absolute = row.base;
+  if (row.measure == ErrorMeasure::relative) a.relative = row.base;
+  return a;
+}
+
+}  // namespace
+
+template <typename Kernel>
+void NodeWork::unary(Kernel kernel) {
+  const rows::Out out = arrays();
+  ArgumentBlocks a(argument(0), evaluator_.buffers_->splat[0], evaluator_.buffers_->zeros);
+  int seen = 0;
+  for (int64_t k = 0; k < out_.grid.size; k += rows::kBlock) {
+    const int n = static_cast<int>(std::min<int64_t>(rows::kBlock, out_.grid.size - k));
+    seen |= kernel(n, a.block(k, 1, n), at(out, k));
+  }
+  flags(seen);
+}
+
+template <typename Kernel>
+void NodeWork::binary(Kernel kernel) {
+  const rows::Out out = arrays();
+  auto& buffers = *evaluator_.buffers_;
+  ArgumentBlocks a(argument(0), buffers.splat[0], buffers.zeros);
+  ArgumentBlocks b(argument(1), buffers.splat[1], buffers.zeros);
+  int seen = 0;
+  for_runs<2>(out_.grid, {&argument(0).grid, &argument(1).grid},
+              [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
+                for (int64_t k = 0; k < n; k += rows::kBlock) {
+                  const int m = static_cast<int>(std::min<int64_t>(rows::kBlock, n - k));
+                  seen |=
+                      kernel(m, a.block(offset[0] + k * stride[0], stride[0], m),
+                             b.block(offset[1] + k * stride[1], stride[1], m), at(out, done + k));
+                }
+              });
+  flags(seen);
+  if ((seen & rows::kAnyNan) != 0 && evaluator_.settings_.nan == rows::NanMode::ask)
+    evaluator_.saw_undecided_nan_ = true;
+}
+
+void NodeWork::elementwise() {
+  const rows::Kernels& k = *evaluator_.kernels_;
+  switch (node_.op) {
+    case Op::neg:
+      return unary(k.neg);
+    case Op::abs:
+      return unary(k.abs);
+    case Op::add:
+      return binary(k.add);
+    case Op::sub:
+      return binary(k.sub);
+    case Op::mul: {
+      const bool exact = node_.bits > 0;
+      return binary([&k, exact](int n, rows::In a, rows::In b, rows::Out o) {
+        return k.mul(n, a, b, exact, o);
+      });
+    }
+    case Op::div:
+      binary(k.div);
+      return publish("div", 1);
+    case Op::max2:
+    case Op::min2: {
+      const rows::NanMode mode = evaluator_.settings_.nan;
+      if (node_.op == Op::max2)
+        return binary([&k, mode](int n, rows::In a, rows::In b, rows::Out o) {
+          return k.max2(n, a, b, mode, o);
+        });
+      return binary([&k, mode](int n, rows::In a, rows::In b, rows::Out o) {
+        double t[8][rows::kBlock];
+        k.neg(n, a, {t[0], t[1], t[2], t[3]});
+        k.neg(n, b, {t[4], t[5], t[6], t[7]});
+        const int seen = k.max2(n, {t[0], t[1], t[2], t[3]}, {t[4], t[5], t[6], t[7]}, mode, o);
+        k.neg(n, {o.v, o.e, o.lo, o.hi}, o);
+        return seen;
+      });
+    }
+    case Op::prescaled:
+      return prescaled();
+    default:
+      throw InputError(node_.where_, "operation is not judged on real numbers");
+  }
+}
+
+/// The rounding of x log2e - m log2e beyond that of the difference: u (|x| + |m|).
+void NodeWork::prescaled() {
+  const rows::Out out = arrays();
+  const Value& d = argument(0);
+  const Value& x = argument(1);
+  const Value& m = argument(2);
+  const double u = format_of(evaluator_.settings_.accumulate).unit_roundoff() * rows::kOutward;
+  for_runs<3>(out_.grid, {&d.grid, &x.grid, &m.grid},
+              [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
+                for (int64_t k = 0; k < n; ++k) {
+                  const int64_t at_d = offset[0] + k * stride[0];
+                  const double scale = std::fabs(x.v[offset[1] + k * stride[1]]) +
+                                       std::fabs(m.v[offset[2] + k * stride[2]]);
+                  const double own = errs() && std::isfinite(scale) ? u * scale : 0;
+                  out.v[done + k] = d.v[at_d];
+                  out.e[done + k] = element(d.e, at_d);
+                  out.lo[done + k] = (element(d.lo, at_d) + own) * rows::kOutward;
+                  out.hi[done + k] = (element(d.hi, at_d) + own) * rows::kOutward;
+                }
+              });
+}
+
+void NodeWork::settle() {
+  const Value& a = argument(0);
+  const int64_t size = out_.grid.size;
+  out_.v = a.v;
+  out_.e = a.e;
+  out_.source_generation = a.generation;
+  if (!errs()) {
+    out_.lo = a.lo;
+    out_.hi = a.hi;
+    return;
+  }
+  double* lo = out_.own_lo.get(std::max<int64_t>(size, 1));
+  double* hi = out_.own_hi.get(std::max<int64_t>(size, 1));
+  rows::Rounding rounding = rounding_of(node_.type, evaluator_.settings_.flush);
+  rounding.weight = node_.weight;
+  rounding.widen = evaluator_.settings_.widen;
+  ArgumentBlocks blocks(a, evaluator_.buffers_->splat[0], evaluator_.buffers_->zeros);
+  int seen = 0;
+  for (int64_t k = 0; k < size; k += rows::kBlock) {
+    const int n = static_cast<int>(std::min<int64_t>(rows::kBlock, size - k));
+    seen |= evaluator_.kernels_->settle(n, blocks.block(k, 1, n), rounding, lo + k, hi + k);
+  }
+  const bool any = (seen & rows::kAnyAllowance) != 0;
+  out_.lo = any ? lo : nullptr;
+  out_.hi = any ? hi : nullptr;
+}
+
+/// Adds the published error of an operation whose argument number `which` decides the range.
+void NodeWork::publish(std::string_view operation, size_t which) {
+  const auto& settings = evaluator_.settings_;
+  const auto table = accuracy_rows(operation, settings.accumulate, settings.math);
+  if (table.empty())
+    throw InputError(node_.where_, "no published accuracy of '" + std::string(operation) + "'");
+  const AccuracyRow& row = table.front();
+  if (!errs()) return;
+  if (row.measure == ErrorMeasure::ulp && row.base == 0 && row.slope == 0) return;
+  const rows::Accuracy accuracy = accuracy_of(row);
+  const rows::Rounding rounding = rounding_of(settings.accumulate, settings.flush);
+  const rows::Out out = {const_cast<double*>(out_.v), out_.own_e.get(1), out_.own_lo.get(1),
+                         out_.own_hi.get(1)};
+  auto& buffers = *evaluator_.buffers_;
+  ArgumentBlocks x(argument(which), buffers.splat[0], buffers.zeros);
+  int seen = 0;
+  for_runs<1>(out_.grid, {&argument(which).grid},
+              [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
+                for (int64_t k = 0; k < n; k += rows::kBlock) {
+                  const int m = static_cast<int>(std::min<int64_t>(rows::kBlock, n - k));
+                  seen |= evaluator_.kernels_->publish(
+                      m, x.block(offset[0] + k * stride[0], stride[0], m), accuracy, rounding,
+                      at(out, done + k));
+                }
+              });
+  out_.e = out.e;
+  out_.lo = out.lo;
+  out_.hi = out.hi;
+  flags(seen);
+}
+
+void NodeWork::function() {
+  const rows::Kernels& k = *evaluator_.kernels_;
+  const auto& settings = evaluator_.settings_;
+  if (node_.text == "exp") {
+    const auto table = accuracy_rows("exp", settings.accumulate, settings.math);
+    rows::Accuracy accuracy = accuracy_of(table.front());
+    rows::Rounding rounding = rounding_of(settings.accumulate, settings.flush);
+    if (settings.online > 0 && !out_.grid.extent.empty()) {
+      // Each new maximum multiplies what was summed before by one more rounded exponential.
+      const double blocks = std::ceil(static_cast<double>(out_.grid.extent.back()) /
+                                      static_cast<double>(settings.online));
+      accuracy.relative += blocks * (accuracy.ulps * 2 + 1) * rounding.u;
+    }
+    if (!errs()) {
+      accuracy = {};
+      rounding.eta = 0;
+    }
+    return unary(
+        [&](int n, rows::In a, rows::Out o) { return k.exp(n, a, accuracy, rounding, o); });
+  }
+  if (node_.text == "sqrt" || node_.text == "rsqrt") {
+    unary(node_.text == "sqrt" ? k.sqrt : k.rsqrt);
+    return publish(node_.text, 0);
+  }
+  table_function();
+}
+
+namespace {
+
+/// Error that a known spread of the argument makes in a function's value; infinite when the shape
+/// of the function says nothing.
+double spread_through(const FunctionInfo& info, double x, double value, double by) {
+  if (by == 0) return 0;
+  if (info.shape == Shape::lipschitz) return info.slope * std::fabs(by) * rows::kOutward;
+  if (info.shape == Shape::other) return kInfinity;
+  const double end = nearest_value(info.name, x + by, 0);
+  if (info.shape == Shape::step) return std::fabs(end - value);
+  return std::fabs(end - value) + (std::fabs(end) + std::fabs(value)) * 0x1p-51;
+}
+
+/// The largest bound of the rows that touch [least, most]; NaN when none covers it.
+double published_bound(const std::vector<rows::Accuracy>& table, double least, double most,
+                       double magnitude, const rows::Rounding& rounding) {
+  double bound = kNan;
+  for (const rows::Accuracy& row : table) {
+    if (most < row.low || least > row.high) continue;
+    int exponent = 0;
+    std::frexp(magnitude, &exponent);
+    const double ulp =
+        std::max(std::ldexp(1.0, exponent - 1), rounding.min_normal) * 2 * rounding.u;
+    const double k = row.ulps + std::floor(row.slope * most);
+    const double own = k * ulp + row.absolute + row.relative * magnitude;
+    const bool covers = least >= row.low && most <= row.high;
+    bound = std::isnan(bound) ? own : std::max(bound, own);
+    if (covers) return bound * rows::kOutward;
+  }
+  return kNan;
+}
+
+}  // namespace
+
+/// Functions without a row of their own: values from multiprecision, one by one.
+void NodeWork::table_function() {
+  const FunctionInfo* info = find_function(node_.text);
+  if (info == nullptr) throw InputError(node_.where_, "'" + node_.text + "' is not judged yet");
+  const auto& settings = evaluator_.settings_;
+  std::vector<rows::Accuracy> table;
+  for (const auto& row : accuracy_rows(node_.text, settings.accumulate, settings.math))
+    table.push_back(accuracy_of(row));
+  const rows::Rounding rounding = rounding_of(settings.accumulate, settings.flush);
+  const rows::Out out = arrays();
+  const bool pair = info->arguments == 2;
+  const Value& a = argument(0);
+  const Value& b = argument(pair ? 1 : 0);
+  const auto one = [&](int64_t k, int64_t ka, int64_t kb) {
+    const double x = a.v[ka];
+    const double y = b.v[kb];
+    const double v = nearest_value(node_.text, x, y);
+    double e = element(a.e, ka) + (pair ? element(b.e, kb) : 0);
+    double lo = element(a.lo, ka);
+    double hi = element(a.hi, ka);
+    if (!is_known(node_.text, x)) lo = hi = kNan;
+    if (pair && (element(b.lo, kb) != 0 || element(b.hi, kb) != 0)) lo = hi = kInfinity;
+    const double reach_down = lo + e;
+    const double reach_up = hi + e;
+    const double most = std::fabs(x) + std::max(reach_up, reach_down);
+    const double least = std::max(0.0, std::fabs(x) - std::max(reach_up, reach_down));
+    const bool falls = info->shape == Shape::decreasing;
+    const double from_e = std::max(spread_through(*info, x, v, e), spread_through(*info, x, v, -e));
+    double down = lo + hi == 0 ? 0 : spread_through(*info, x, v, falls ? reach_up : -reach_down);
+    double up = lo + hi == 0 ? 0 : spread_through(*info, x, v, falls ? -reach_down : reach_up);
+    if (info->shape == Shape::lipschitz) down = up = std::max(down, up);
+    const double own_e = info->exact ? 0 : std::fabs(v) * 0x1p-53;
+    const bool special = !std::isfinite(v) || (info->exact && lo + hi == 0) || (v == 0 && x == 0) ||
+                         !std::isfinite(x);
+    const double own = special || !errs()
+                           ? 0
+                           : published_bound(table, least, most,
+                                             std::fabs(v) + from_e + std::max(up, down), rounding) +
+                                 rounding.eta;
+    out.v[k] = v;
+    out.e[k] = std::isfinite(v) ? (from_e + own_e) * rows::kOutward : 0;
+    out.lo[k] = std::isfinite(v) ? (down + own) * rows::kOutward : 0;
+    out.hi[k] = std::isfinite(v) ? (up + own) * rows::kOutward : 0;
+    if (std::isinf(out.lo[k]) && std::isinf(out.hi[k])) out.lo[k] = out.hi[k] = kNan;
+  };
+  for_runs<2>(out_.grid, {&a.grid, &b.grid},
+              [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
+                for (int64_t k = 0; k < n; ++k)
+                  one(done + k, offset[0] + k * stride[0], offset[1] + k * stride[1]);
+              });
+}
+
+/// Where the condition may go both ways, the accepted set is the hull of both branches.
+void NodeWork::choice() {
+  const rows::Out out = arrays();
+  const Value& c = argument(0);
+  const Value& a = argument(1);
+  const Value& b = argument(2);
+  int seen = 0;
+  const auto one = [&](int64_t k, int64_t kc, int64_t ka, int64_t kb) {
+    const uint8_t status = c.status == nullptr ? uint8_t{kKnown} : c.status[kc];
+    const bool first = c.i[kc] != 0;
+    const Value& taken = first ? a : b;
+    const int64_t kt = first ? ka : kb;
+    double lo = element(taken.lo, kt);
+    double hi = element(taken.hi, kt);
+    if (status == kEither) {
+      const Value& other = first ? b : a;
+      const int64_t ko = first ? kb : ka;
+      const double away = other.v[ko] - taken.v[kt];
+      const double slack = (std::fabs(away) + std::fabs(taken.v[kt])) * 0x1p-50 +
+                           element(other.e, ko) + element(taken.e, kt);
+      lo = std::max(lo, element(other.lo, ko) - away + slack);
+      hi = std::max(hi, element(other.hi, ko) + away + slack);
+      if (std::isnan(away)) lo = hi = kNan;
+    } else if (status == kUndefined) {
+      lo = hi = kNan;
+    }
+    out.v[k] = taken.v[kt];
+    out.e[k] = element(taken.e, kt);
+    out.lo[k] = lo;
+    out.hi[k] = hi;
+    seen |= (out.e[k] != 0 ? rows::kAnyError : 0) | (lo != 0 || hi != 0 ? rows::kAnyAllowance : 0);
+  };
+  for_runs<3>(out_.grid, {&c.grid, &a.grid, &b.grid},
+              [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
+                for (int64_t k = 0; k < n; ++k)
+                  one(done + k, offset[0] + k * stride[0], offset[1] + k * stride[1],
+                      offset[2] + k * stride[2]);
+              });
+  flags(seen);
+}
+
+void NodeWork::from_integers() {
+  const rows::Out out = arrays();
+  const Value& a = argument(0);
+  int seen = 0;
+  for (int64_t k = 0; k < out_.grid.size; ++k) {
+    const double v = static_cast<double>(a.i[k]);
+    const bool exact = static_cast<__int128>(v) == a.i[k];
+    const bool known = a.status == nullptr || a.status[k] == kKnown;
+    out.v[k] = v;
+    out.e[k] = exact ? 0 : std::fabs(v) * 0x1p-52;
+    out.lo[k] = out.hi[k] = known ? 0 : kNan;
+    seen |= (exact ? 0 : rows::kAnyError) | (known ? 0 : rows::kAnyAllowance);
+  }
+  flags(seen);
+}
+
+namespace {
+
+/// -1, 0, 1 as a < b, a == b, a > b.
+int order(double a, double b) { return a < b ? -1 : a > b ? 1 : 0; }
+
+bool holds(Op op, int sign, bool unordered) {
+  switch (op) {
+    case Op::less:
+      return !unordered && sign < 0;
+    case Op::less_equal:
+      return !unordered && sign <= 0;
+    case Op::equal:
+      return !unordered && sign == 0;
+    default:
+      return unordered || sign != 0;
+  }
+}
+
+}  // namespace
+
+/// A comparison of reals: known only where the enclosures do not meet.
+void NodeWork::comparison() {
+  const Value& a = argument(0);
+  const Value& b = argument(1);
+  const int64_t size = std::max<int64_t>(out_.grid.size, 1);
+  __int128* out = out_.own_i.get(size);
+  uint8_t* status = out_.own_status.get(size);
+  bool all_known = true;
+  const auto one = [&](int64_t k, int64_t ka, int64_t kb) {
+    const double x = a.v[ka];
+    const double y = b.v[kb];
+    const double near = element(a.e, ka) + element(b.e, kb) +
+                        std::max(element(a.lo, ka), element(a.hi, ka)) +
+                        std::max(element(b.lo, kb), element(b.hi, kb));
+    const bool clear = near == 0 || std::fabs(x - y) > near * rows::kOutward;
+    out[k] = holds(node_.op, order(x, y), std::isnan(x) || std::isnan(y)) ? 1 : 0;
+    status[k] = clear ? kKnown : kEither;
+    all_known = all_known && clear;
+  };
+  for_runs<2>(out_.grid, {&a.grid, &b.grid},
+              [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
+                for (int64_t k = 0; k < n; ++k)
+                  one(done + k, offset[0] + k * stride[0], offset[1] + k * stride[1]);
+              });
+  out_.i = out;
+  out_.status = all_known ? nullptr : status;
+}
+
+}  // namespace assay

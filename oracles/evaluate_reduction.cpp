@@ -1,0 +1,243 @@
+// Reductions of the first tier: sum, mean, variance, maximum, minimum. Their allowances are
+// primitives (docs/judging.md): they are never found by running the formula's loop.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "oracles/node_work.hpp"
+
+namespace assay {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// One row of an argument, contiguous. Null: zeros.
+struct Row {
+  int64_t n = 0;
+  const double* v = nullptr;
+  const double* e = nullptr;
+  const double* lo = nullptr;
+  const double* hi = nullptr;
+};
+
+struct Element {
+  double v = 0;
+  double e = 0;
+  double lo = 0;
+  double hi = 0;
+};
+
+class Reducer {
+ public:
+  /// `errs` off: the terms' own allowances pass through, the reduction adds none.
+  Reducer(const Node& node, const EvaluationSettings& settings, const rows::Kernels& kernels,
+          bool errs)
+      : node_(node),
+        settings_(settings),
+        kernels_(kernels),
+        rounding_(rounding_of(settings.accumulate, settings.flush)),
+        own_(errs ? 1 : 0),
+        u_(rounding_.u * own_) {}
+
+  Element reduce(const Row& row, bool& saw_nan) const {
+    switch (node_.op) {
+      case Op::sum:
+        return sum(row);
+      case Op::mean:
+        return mean(row);
+      case Op::var:
+        return variance(row);
+      default:
+        return extremum(row, node_.op == Op::max ? 1 : -1, saw_nan);
+    }
+  }
+
+ private:
+  double depth(int64_t n) const {
+    const int64_t any_order = std::max<int64_t>(n - 1, 0);
+    return static_cast<double>(settings_.depth < 0 ? any_order
+                                                   : std::min(settings_.depth, any_order));
+  }
+
+  double flushed(int64_t n) const {
+    return settings_.flush ? static_cast<double>(n) * rounding_.min_normal * own_ : 0;
+  }
+
+  /// (n - 1) u sum|t| bounds every order of adding n terms (Jeannerod & Rump 2013); with a stated
+  /// longest path, `depth` takes the place of n - 1.
+  Element sum(const Row& row) const {
+    const rows::RowSum s = kernels_.sum(row.n, row.v, row.e, row.lo, row.hi, 1 / rounding_.u);
+    Element out{s.v, s.e, 0, 0};
+    if (s.exact && !(settings_.flush && s.magnitude != 0)) return out;
+    if (!std::isfinite(s.v)) return not_finite(out, s.lo + s.hi);
+    const double all = s.magnitude + std::max(s.lo, s.hi);
+    const double own = s.exact ? 0 : depth(row.n) * u_ * all + flushed(row.n);
+    out.lo = (s.lo + own) * rows::kOutward;
+    out.hi = (s.hi + own) * rows::kOutward;
+    if (settings_.widen && all >= rounding_.largest * (1 - 2 * rounding_.u)) overflow(s, out);
+    return out;
+  }
+
+  static Element not_finite(Element out, double reach) {
+    out.lo = out.hi = reach - reach;  // 0, or NaN when a term might have overflowed
+    return out;
+  }
+
+  /// A partial sum may be infinite. With terms of one sign so may the total; with both, anything.
+  static void overflow(const rows::RowSum& s, Element& out) {
+    const bool one_sign = std::fabs(s.v) >= s.magnitude * (1 - 0x1p-30);
+    if (!one_sign)
+      out.lo = out.hi = kNan;
+    else
+      (s.v > 0 ? out.hi : out.lo) = kInfinity;
+  }
+
+  /// Division by n; a kernel may multiply by the rounded reciprocal instead, one rounding more.
+  double reciprocal(int64_t n) const {
+    const bool power_of_two = n > 0 && (n & (n - 1)) == 0;
+    return power_of_two ? 0 : u_;
+  }
+
+  Element mean(const Row& row) const {
+    const Element s = sum(row);
+    const auto n = static_cast<double>(row.n);
+    const rows::In a{&s.v, &s.e, &s.lo, &s.hi};
+    const double zero = 0;
+    const rows::In b{&n, &zero, &zero, &zero};
+    Element out;
+    kernels_.div(1, a, b, {&out.v, &out.e, &out.lo, &out.hi});
+    if (!std::isfinite(out.v)) return out;
+    const double own = reciprocal(row.n) * (std::fabs(out.v) + out.e + std::max(out.lo, out.hi));
+    out.lo = (out.lo + own) * rows::kOutward;
+    out.hi = (out.hi + own) * rows::kOutward;
+    return out;
+  }
+
+  /// Two passes: with a mean that is off by delta the kernel sees var + delta^2, and each of its
+  /// terms, their sum and the division round. One pass: E[x^2] - E[x]^2 cancels.
+  Element variance(const Row& row) const {
+    const Element m = mean(row);
+    const auto n = static_cast<double>(row.n);
+    if (!std::isfinite(m.v)) return {kNan, 0, m.lo - m.lo, m.hi - m.hi};
+    const double u = u_;
+    std::vector<double> reach = term_reach(row);
+    double shift = 0;
+    for (const double r : reach) shift = std::max(shift, r);
+    const rows::RowSum s = kernels_.squares(
+        row.n, row.v, row.e, reach.empty() ? nullptr : reach.data(), m.v, m.e, shift);
+    Element out;
+    out.v = s.v / n;
+    out.e = (s.e / n + out.v * 0x1p-52) * rows::kOutward;
+    const double var = out.v + out.e;
+    const double delta = std::max(m.lo, m.hi) + u * (std::fabs(m.v) + m.e + m.hi);
+    const double relative = (depth(row.n) + 5) * u;
+    const double from_terms = s.hi / n;
+    double up = delta * delta + from_terms +
+                relative * (var + delta * delta + from_terms) * (1 + 4 * relative);
+    double down = from_terms + relative * var + rounding_.eta * own_ * (n + 2);
+    if (settings_.one_pass) {
+      const rows::RowSum q = kernels_.squares(row.n, row.v, row.e, nullptr, 0, 0, 0);
+      const double mean_size = std::fabs(m.v) + m.e;
+      const double lost = relative * (q.magnitude / n) + delta * (2 * mean_size + delta) +
+                          2 * u * (mean_size + delta) * (mean_size + delta);
+      up += lost;
+      down += lost;
+    }
+    out.hi = (up + rounding_.eta * own_ * (n + 2)) * rows::kOutward;
+    out.lo = std::min(down * rows::kOutward, var);  // a variance is not negative
+    const double largest_square = settings_.one_pass ? kInfinity : var * n + delta * delta * n;
+    if (settings_.widen &&
+        (largest_square >= rounding_.largest * (1 - 2 * u) || settings_.one_pass))
+      widen_variance(row, out);
+    return out;
+  }
+
+  std::vector<double> term_reach(const Row& row) const {
+    std::vector<double> reach;
+    if (row.lo == nullptr && row.hi == nullptr) return reach;
+    reach.resize(static_cast<size_t>(row.n));
+    for (int64_t k = 0; k < row.n; ++k)
+      reach[static_cast<size_t>(k)] =
+          std::max(row.lo == nullptr ? 0 : row.lo[k], row.hi == nullptr ? 0 : row.hi[k]);
+    return reach;
+  }
+
+  /// Squares of the elements (one pass) or of the differences may overflow.
+  void widen_variance(const Row& row, Element& out) const {
+    if (!settings_.one_pass) {
+      out.hi = kInfinity;
+      return;
+    }
+    double squares = 0;
+    for (int64_t k = 0; k < row.n; ++k) squares += row.v[k] * row.v[k];
+    if (squares >= rounding_.largest * (1 - 2 * rounding_.u)) out.lo = out.hi = kNan;
+  }
+
+  Element extremum(const Row& row, double sign, bool& saw_nan) const {
+    const rows::RowMax m = kernels_.max(row.n, row.v, row.e, row.lo, row.hi, sign);
+    Element out{sign * m.v, m.e, sign > 0 ? m.lo : m.hi, sign > 0 ? m.hi : m.lo};
+    if (!m.nan) return out;
+    bool all_nan = true;
+    for (int64_t k = 0; k < row.n && all_nan; ++k) all_nan = std::isnan(row.v[k]);
+    if (all_nan) return {kNan, 0, 0, 0};
+    if (settings_.nan == rows::NanMode::ignore) return out;
+    if (settings_.nan == rows::NanMode::propagate) return {kNan, 0, 0, 0};
+    saw_nan = true;
+    return {kNan, 0, kNan, kNan};
+  }
+
+  const Node& node_;
+  const EvaluationSettings& settings_;
+  const rows::Kernels& kernels_;
+  const rows::Rounding rounding_;
+  const double own_;
+  const double u_;
+};
+
+}  // namespace
+
+void NodeWork::reduction() {
+  const Value& a = argument(0);
+  const rows::Out out = arrays();
+  const Grid reduced = grid_of(node_.reduced, chunk_);
+  const auto axes = merged_axes<1>(reduced, {&a.grid});
+  const bool contiguous = axes.empty() || (axes.size() == 1 && axes[0].stride[0] == 1);
+  auto& buffers = *evaluator_.buffers_;
+  const double* arrays_in[4] = {a.v, a.e, a.lo, a.hi};
+  const Reducer reducer(node_, evaluator_.settings_, *evaluator_.kernels_, errs());
+  const auto row_at = [&](int64_t offset) {
+    const double* place[4] = {};
+    for (int which = 0; which < 4; ++which) {
+      const double* from = arrays_in[which];
+      if (from == nullptr) continue;
+      place[which] = from + offset;
+      if (contiguous) continue;
+      double* lane = buffers.lane[which].get(std::max<int64_t>(reduced.size, 1));
+      for_runs<1>(reduced, {&a.grid},
+                  [&](int64_t done, int64_t n, const auto& step, const auto& stride) {
+                    const double* source = from + offset + step[0];
+                    for (int64_t k = 0; k < n; ++k) lane[done + k] = source[k * stride[0]];
+                  });
+      place[which] = lane;
+    }
+    return Row{reduced.size, place[0], place[1], place[2], place[3]};
+  };
+  int seen = 0;
+  for_runs<1>(
+      out_.grid, {&a.grid}, [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
+        for (int64_t k = 0; k < n; ++k) {
+          const Element r =
+              reducer.reduce(row_at(offset[0] + k * stride[0]), evaluator_.saw_undecided_nan_);
+          out.v[done + k] = r.v;
+          out.e[done + k] = r.e;
+          out.lo[done + k] = r.lo;
+          out.hi[done + k] = r.hi;
+          seen |=
+              (r.e != 0 ? rows::kAnyError : 0) | (r.lo != 0 || r.hi != 0 ? rows::kAnyAllowance : 0);
+        }
+      });
+  flags(seen);
+}
+
+}  // namespace assay

@@ -1,0 +1,25 @@
+// Standard operations as formulas: each line is the textbook's definition.
+#include "oracles/graph.hpp"
+
+namespace assay {
+
+const std::vector<FormulaDefinition>& formula_library() {
+  static const std::vector<FormulaDefinition> library = {
+      {"amax", {"x", "D"}, "max(x, D)"},
+      {"amin", {"x", "D"}, "min(x, D)"},
+      {"softmax", {"x", "D"}, "exp(x - max(x, D)) / sum(exp(x - max(x, D)), D)"},
+      {"logsumexp", {"x", "D"}, "max(x, D) + log(sum(exp(x - max(x, D)), D))"},
+      {"sigmoid", {"x"}, "1 / (1 + exp(-x))"},
+      {"silu", {"x"}, "x / (1 + exp(-x))"},
+      {"softplus", {"x"}, "max(x, 0) + log1p(exp(-abs(x)))"},
+      {"gelu", {"x"}, "0.5 * x * (1 + erf(x * 0.70710678118654752440))"},
+      {"gelu_tanh",
+       {"x"},
+       "0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)))"},
+      {"maximum", {"a", "b"}, "max(a, b)"},
+      {"minimum", {"a", "b"}, "min(a, b)"},
+  };
+  return library;
+}
+
+}  // namespace assay

@@ -1,0 +1,116 @@
+// A contract's formula as a small graph: the textbook definition, compiled once a variant.
+//
+// A node stands for a dense array over its named dimensions; arithmetic broadcasts by name. Values
+// are exact reals (or integers); what a kernel's rounding may add is written into the graph as
+// `settle` nodes, so that every evaluator only ever sees one meaning for each node
+// (docs/judging.md).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels_under_test/contract.hpp"
+
+namespace assay {
+
+enum class Op : uint8_t {
+  // Leaves.
+  literal,    ///< `integer` or `real`
+  named,      ///< `text`: a size, derived value, knob, flag or scalar argument
+  dim_index,  ///< index along dims[0]
+  extent,     ///< extent of dimension `dimension`
+  load,       ///< operand `operand`, over its named dimensions
+  gather,     ///< operand `operand`, one integer argument a subscripted dimension
+  // Elementwise. Integral when the node is; the integer forms wrap nowhere (128 bits).
+  to_real,
+  neg,
+  abs,
+  add,
+  sub,
+  mul,
+  div,  ///< integers: truncates
+  mod,  ///< integers: sign of the dividend
+  div_floor,
+  mod_floor,
+  bit_and,
+  bit_or,
+  bit_xor,
+  bit_not,
+  shift_left,
+  shift_right,
+  less,
+  less_equal,
+  equal,
+  not_equal,
+  logical_and,
+  logical_or,
+  logical_not,
+  max2,
+  min2,
+  where,     ///< condition, then, otherwise
+  function,  ///< `text` of the function table, one argument (two for pow, atan2, ...)
+  // Reductions over `reduced`.
+  sum,
+  max,
+  min,
+  mean,
+  var,
+  // What a kernel's arithmetic does to the exact value of its argument.
+  settle,     ///< `weight` roundings into `type`
+  prescaled,  ///< difference, x, m: the rounding of x log2e - m log2e
+};
+
+struct Node {
+  Op op = Op::literal;
+  bool integral = false;
+  std::vector<int> args;
+  std::vector<int> dims;     ///< ids into Graph::dims, the order of the array
+  std::vector<int> reduced;  ///< reductions only
+  int operand = -1;          ///< load, gather: position in Contract::args
+  std::vector<int> indexed;  ///< gather: axis of the operand that args[i] subscripts
+  bool from_output = false;  ///< load: what the kernel wrote (`given`)
+  bool raw = false;          ///< load, gather: the bits themselves, as an unsigned integer
+  int dimension = -1;
+  std::string text;
+  double real = 0;
+  int64_t integer = 0;
+  DType type = DType::f32;  ///< settle: format; load, gather: the operand's dtype
+  int weight = 1;
+  /// Significand bits that hold any value of this node exactly; 0 when no bound is known.
+  int bits = 0;
+  SourceLocation where_;
+};
+
+/// What one output must equal.
+struct FormulaRoot {
+  std::string output;
+  int operand = -1;  ///< position in Contract::args
+  int node = -1;
+  int raw_node = -1;  ///< bits are moved and nothing else: compared bit by bit (rule R2)
+  bool scatters = false;
+  std::vector<int> scatter_axes;     ///< axis of the output that ...
+  std::vector<int> scatter_indices;  ///< ... this integer node subscripts
+  std::string line;                  ///< text of the formula, for reports
+};
+
+struct Graph {
+  std::vector<Node> nodes;  ///< arguments come before their users
+  std::vector<std::string> dims;
+  std::vector<FormulaRoot> roots;
+  bool reduced_dim(int dimension) const;  ///< some reduction runs over it
+};
+
+/// Compiles the formula for one choice of dtypes, knobs and flags. Throws InputError at the place
+/// of an unknown name, dimension or function.
+Graph compile_formula(const Contract& contract, const Variant& variant);
+
+/// Definitions that read like a textbook and expand into formulas: softmax, logsumexp, amax, ...
+struct FormulaDefinition {
+  std::string_view name;
+  std::vector<std::string_view> parameters;
+  std::string_view text;
+};
+const std::vector<FormulaDefinition>& formula_library();
+
+}  // namespace assay

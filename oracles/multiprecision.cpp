@@ -1,0 +1,220 @@
+// The last tier, and correctly rounded doubles of any function: Boost.Multiprecision's binary
+// floating point, which is integer arithmetic and so the same on every machine. The only file that
+// sees Boost.
+#include <boost/math/special_functions/erf.hpp>
+#include <boost/multiprecision/cpp_bin_float.hpp>
+
+#include "oracles/tier_evaluator.inc.hpp"
+
+namespace assay {
+namespace {
+
+namespace mp = boost::multiprecision;
+
+/// Products of finite float32 numbers are multiples of 2^-298 below 2^256: 640 bits hold every sum
+/// of up to 2^60 of them, and leave the rounding of functions far below any decision.
+constexpr unsigned kBits = 640;
+using Float = mp::number<mp::cpp_bin_float<kBits, mp::digit_base_2>, mp::et_off>;
+
+/// Enough to round a function's value to double; ties do not occur but at exact values.
+using Short = mp::number<mp::cpp_bin_float<256, mp::digit_base_2>, mp::et_off>;
+
+template <typename N>
+int significant_bits(const N& x) {
+  const auto& bits = x.backend().bits();
+  if (bits.size() == 1 && bits.limbs()[0] == 0) return 0;
+  return static_cast<int>(std::numeric_limits<N>::digits) -
+         static_cast<int>(mp::lsb(mp::cpp_int(bits)));
+}
+
+/// Kinds of results that need no arithmetic: the recommended functions of IEEE 754-2019, 9.2.
+template <typename N>
+N rounded_to_integer(const std::string& name, const N& x) {
+  if (name == "floor") return mp::floor(x);
+  if (name == "ceil") return mp::ceil(x);
+  if (name == "trunc") return mp::trunc(x);
+  const N down = mp::floor(x);
+  const N rest = x - down;
+  const bool odd = mp::fmod(down, N(2)) != 0;
+  return rest > 0.5 || (rest == 0.5 && odd) ? N(down + 1) : down;
+}
+
+template <typename N>
+N of_one(const std::string& name, const N& x, bool& known) {
+  static const N ln2 = mp::log(N(2));
+  static const N ln10 = mp::log(N(10));
+  if (name == "exp") return mp::exp(x);
+  if (name == "exp2") return mp::exp(N(x * ln2));
+  if (name == "expm1") {
+    // Small arguments cancel: 1 + x holds kBits / 2 more bits than its difference from 1 needs.
+    if (mp::abs(x) > 0x1p-20) return mp::exp(x) - 1;
+    N term = x;
+    N sum = x;
+    for (int i = 2; i < 40; ++i) sum += term *= x / i;
+    return sum;
+  }
+  if (name == "log") return mp::log(x);
+  if (name == "log2") return mp::log(x) / ln2;
+  if (name == "log10") return mp::log(x) / ln10;
+  if (name == "log1p") {
+    if (mp::abs(x) > 0x1p-20) return mp::log(N(x + 1));
+    N power = x;
+    N sum = x;
+    for (int i = 2; i < 40; ++i) {
+      power *= -x;
+      sum += power / i;
+    }
+    return sum;
+  }
+  if (name == "sin") return mp::sin(x);
+  if (name == "cos") return mp::cos(x);
+  if (name == "tan") return mp::tan(x);
+  if (name == "tanh") return mp::tanh(x);
+  if (name == "erf") return boost::math::erf(x);
+  if (name == "erfc") return boost::math::erfc(x);
+  if (name == "rsqrt") return 1 / mp::sqrt(x);
+  if (name == "sqrt") return mp::sqrt(x);
+  known = false;
+  return x;
+}
+
+/// Values at infinities, NaN and the ends of domains, where multiprecision would throw or loop.
+template <typename N>
+bool special(const std::string& name, const N& x, N& out) {
+  const N infinity = std::numeric_limits<N>::infinity();
+  const N nan = std::numeric_limits<N>::quiet_NaN();
+  const bool is_nan = (mp::isnan)(x);
+  const bool is_infinite = (mp::isinf)(x);
+  const bool logarithm = name == "log" || name == "log2" || name == "log10";
+  if (name == "is_nan") return out = is_nan ? 1 : 0, true;
+  if (is_nan) return out = x, true;
+  if (name == "log1p" && x <= -1) return out = x == -1 ? N(-infinity) : nan, true;
+  if (logarithm && x <= 0) return out = x == 0 ? N(-infinity) : nan, true;
+  if ((name == "sqrt" || name == "rsqrt") && x < 0) return out = nan, true;
+  if (name == "rsqrt" && x == 0) return out = infinity, true;
+  if (!is_infinite) return false;
+  const bool up = x > 0;
+  if (name == "exp" || name == "exp2") return out = up ? infinity : N(0), true;
+  if (name == "expm1") return out = up ? infinity : N(-1), true;
+  if (name == "tanh" || name == "erf") return out = up ? 1 : -1, true;
+  if (name == "erfc") return out = up ? 0 : 2, true;
+  if (name == "rsqrt") return out = 0, true;
+  if (name == "sin" || name == "cos" || name == "tan") return out = nan, true;
+  return out = x, true;
+}
+
+template <typename N>
+N function_value(const std::string& name, const N& x, const N& y, bool& known, bool& exact) {
+  const bool whole = name == "floor" || name == "ceil" || name == "trunc" || name == "rint";
+  N out;
+  if (name == "copysign") return exact = true, (mp::signbit)(x) == (mp::signbit)(y) ? x : N(-x);
+  if (name == "fmod") {
+    exact = true;
+    if ((mp::isnan)(x) || (mp::isnan)(y) || (mp::isinf)(x) || y == 0)
+      return std::numeric_limits<N>::quiet_NaN();
+    return (mp::isinf)(y) ? x : N(mp::fmod(x, y));
+  }
+  if (name == "pow") return mp::pow(x, y);
+  if (name == "atan2") return mp::atan2(x, y);
+  if (special(name, x, out)) return exact = true, out;
+  if (whole) return exact = true, rounded_to_integer(name, x);
+  if (x == 0 && (name == "exp" || name == "exp2" || name == "cos")) return exact = true, N(1);
+  if (x == 0 && name == "erfc") return exact = true, N(1);
+  if (x == 0) return exact = true, x;
+  if (x == 1 && (name == "log" || name == "log2" || name == "log10")) return exact = true, N(0);
+  // Reducing the argument costs as many bits as it has before the point.
+  if ((name == "sin" || name == "cos" || name == "tan") && mp::abs(x) > 0x1p100)
+    return known = false, x;
+  // Beyond these the values are not distinguishable from their limits in any format.
+  if ((name == "exp" || name == "exp2" || name == "expm1") && x > 100000) return known = false, x;
+  if ((name == "exp" || name == "exp2") && x < -100000) return N(mp::ldexp(N(1), -140000));
+  if (name == "erf" && mp::abs(x) > 30) return x > 0 ? N(1) : N(-1);
+  if (name == "erfc" && x > 200) return N(mp::ldexp(N(1), -50000));
+  return of_one(name, x, known);
+}
+
+struct Multiprecision {
+  using Num = Float;
+  static Num from(double x) { return Num(x); }
+  static Num from_integer(__int128 x) {
+    const bool negative = x < 0;
+    const auto magnitude =
+        negative ? -static_cast<unsigned __int128>(x) : static_cast<unsigned __int128>(x);
+    Num out = Num(static_cast<uint64_t>(magnitude >> 64)) * mp::ldexp(Num(1), 64);
+    out += Num(static_cast<uint64_t>(magnitude));
+    return negative ? Num(-out) : out;
+  }
+  static Num add(const Num& a, const Num& b) { return a + b; }
+  static Num sub(const Num& a, const Num& b) { return a - b; }
+  static Num mul(const Num& a, const Num& b) { return a * b; }
+  static Num div(const Num& a, const Num& b) {
+    if (b != 0 || (mp::isnan)(a) || (mp::isnan)(b)) return a / b;
+    // 0/0 is NaN; x/0 an infinity of the signs' product.
+    if (a == 0) return std::numeric_limits<Num>::quiet_NaN();
+    const bool negative = (a < 0) != static_cast<bool>((mp::signbit)(b));
+    const Num infinity = std::numeric_limits<Num>::infinity();
+    return negative ? Num(-infinity) : infinity;
+  }
+  static Num sqrt(const Num& a) {
+    return a < 0 ? std::numeric_limits<Num>::quiet_NaN() : Num(mp::sqrt(a));
+  }
+  static Num negate(const Num& a) { return -a; }
+  static bool less(const Num& a, const Num& b) { return a < b; }
+  static bool is_nan(const Num& a) { return (mp::isnan)(a); }
+  static bool is_zero(const Num& a) { return a == 0; }
+  static int infinity(const Num& a) { return (mp::isinf)(a) ? (a > 0 ? 1 : -1) : 0; }
+  static double to_double(const Num& a) { return a.convert_to<double>(); }
+  static double scaled_unit(const Num& a) {
+    const Num unit = mp::ldexp(Num(mp::abs(a)), -static_cast<int>(kBits) + 2);
+    return unit.convert_to<double>();
+  }
+  static bool exact_sum(const Num& a, const Num& b, const Num& s) {
+    if (a == 0 || b == 0 || !(mp::isfinite)(s)) return true;
+    const Num t = s - a;
+    return (a - (s - t)) + (b - t) == 0;  // Knuth's TwoSum
+  }
+  static bool exact_product(const Num& a, const Num& b) {
+    return a == 0 || b == 0 || significant_bits(a) + significant_bits(b) <= static_cast<int>(kBits);
+  }
+  static bool exact_quotient(const Num& a, const Num& b, const Num& q) {
+    return a == 0 || (b != 0 && exact_product(q, b) && q * b == a);
+  }
+  static bool exact_root(const Num& a, const Num& r) {
+    return a == 0 || (exact_product(r, r) && r * r == a);
+  }
+  /// Error of a function in units: cancellation in expm1, log1p and argument reduction included.
+  static constexpr double function_units = 0x1p120;
+  static Num function(const std::string& name, const Num& x, const Num& y, bool& known,
+                      bool& exact) {
+    return function_value(name, x, y, known, exact);
+  }
+  static std::string text(const Num& a, int digits) {
+    if ((mp::isnan)(a)) return "NaN";
+    if ((mp::isinf)(a)) return a > 0 ? "inf" : "-inf";
+    return a.str(digits, std::ios_base::fmtflags());
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<ExactTier> make_multiprecision_tier(const Graph& graph) {
+  return std::make_unique<TierEvaluator<Multiprecision>>(graph);
+}
+
+double nearest_value(std::string_view function, double x, double y) {
+  bool known = true;
+  bool exact = false;
+  if (x == 0 && std::signbit(x)) {
+    // -0 where the function is odd or keeps it.
+    for (const char* odd :
+         {"expm1", "log1p", "sin", "tan", "tanh", "erf", "floor", "ceil", "trunc", "rint", "sqrt"})
+      if (function == odd) return x;
+    if (function == "rsqrt") return -std::numeric_limits<double>::infinity();
+  }
+  const Short value =
+      function_value<Short>(std::string(function), Short(x), Short(y), known, exact);
+  if (!known) return function.starts_with("exp") ? std::numeric_limits<double>::infinity() : 0;
+  return value.convert_to<double>();
+}
+
+}  // namespace assay

@@ -1,0 +1,107 @@
+// Private to the first tier: evaluates one node into its arrays.
+#pragma once
+
+#include <vector>
+
+#include "oracles/evaluate.hpp"
+#include "oracles/walk.hpp"
+
+namespace assay {
+
+/// Scratch memory shared by all nodes of an evaluator.
+struct RowEvaluator::Buffers {
+  Scratch<uint8_t> bits;
+  Scratch<uint8_t> written;
+  Scratch<double> lane[4];           ///< a strided row gathered for a reduction: v, e, lo, hi
+  double splat[3][4][rows::kBlock];  ///< broadcast or strided arguments of one block
+  double zeros[rows::kBlock] = {};
+};
+
+/// Presents the runs of an argument as contiguous blocks.
+class ArgumentBlocks {
+ public:
+  ArgumentBlocks(const Value& value, double (*splat)[rows::kBlock], const double* zeros)
+      : value_(value), splat_(splat), zeros_(zeros) {}
+
+  /// Elements offset + stride [0, n) of the argument.
+  rows::In block(int64_t offset, int64_t stride, int n) {
+    if (stride == 0 && offset == filled_offset_ && n <= filled_) return held_;
+    held_ = {one(value_.v, 0, offset, stride, n), one(value_.e, 1, offset, stride, n),
+             one(value_.lo, 2, offset, stride, n), one(value_.hi, 3, offset, stride, n)};
+    filled_offset_ = stride == 0 ? offset : -1;
+    filled_ = n;
+    return held_;
+  }
+
+ private:
+  const double* one(const double* array, int which, int64_t offset, int64_t stride, int n) {
+    if (array == nullptr) return zeros_;
+    if (stride == 1) return array + offset;
+    double* out = splat_[which];
+    for (int k = 0; k < n; ++k) out[k] = array[offset + k * stride];
+    return out;
+  }
+
+  const Value& value_;
+  double (*splat_)[rows::kBlock];
+  const double* zeros_;
+  int64_t filled_offset_ = -1;
+  int filled_ = 0;
+  rows::In held_{};
+};
+
+class NodeWork {
+ public:
+  NodeWork(RowEvaluator& evaluator, const Node& node, Value& out, const Chunk& chunk)
+      : evaluator_(evaluator), node_(node), out_(out), chunk_(chunk) {}
+  void evaluate();
+
+ private:
+  const Value& argument(size_t k) const;
+  const Node& argument_node(size_t k) const;
+  rows::Out arrays();
+  void flags(int seen);
+  bool errs() const;  ///< this node's own error counts
+
+  // evaluate.cpp
+  void constant();
+  void dim_index();
+  void load();
+  bool load_from_whole(const Tensor& tensor);
+  void load_box(const Tensor& tensor, uint8_t* bits);
+  uint8_t* gather_bits(const Tensor& tensor, uint8_t* bits);
+  int64_t gather_run(const Tensor& tensor, const std::vector<int>& axis_of_dim) const;
+  bool gather_place(const Tensor& tensor, const std::vector<int>& axis_of_dim, int64_t k,
+                    std::vector<int64_t>& at) const;
+  void flush_inputs(const double* v);
+  void forget_undefined();
+
+  // evaluate_real.cpp
+  void elementwise();
+  void prescaled();
+  template <typename Kernel>
+  void unary(Kernel kernel);
+  template <typename Kernel>
+  void binary(Kernel kernel);
+  void publish(std::string_view operation, size_t argument);
+  void settle();
+  void function();
+  void table_function();
+  void choice();
+  void from_integers();
+  void comparison();
+
+  // evaluate_integer.cpp
+  void integers();
+  void integer_reduction();
+
+  // evaluate_reduction.cpp
+  void reduction();
+
+  RowEvaluator& evaluator_;
+  const Node& node_;
+  Value& out_;
+  const Chunk& chunk_;
+};
+
+}  // namespace assay

@@ -1,0 +1,32 @@
+// The first tier's rows, for any x86-64 and other machines.
+#include "oracles/rows.hpp"
+
+#include <bit>
+#include <cstring>
+
+namespace assay::rows {
+namespace {
+#include "oracles/rows_impl.inc.hpp"
+}  // namespace
+
+const Kernels& plain_kernels() {
+  static const Kernels table = {add,     sub,      mul,      div,       neg,     abs, max2,
+                                exp,     sqrt,     rsqrt,    settle,    publish, sum, max,
+                                squares, from_f32, from_f16, from_bf16, match};
+  return table;
+}
+
+double exp_double(double x) { return exp_core(x); }
+
+#if defined(__x86_64__)
+bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
+#else
+bool has_avx2() { return false; }
+#endif
+
+const Kernels& kernels() {
+  static const Kernels& chosen = has_avx2() ? avx2_kernels() : plain_kernels();
+  return chosen;
+}
+
+}  // namespace assay::rows

@@ -1,0 +1,136 @@
+// Rows of doubles with a running error and an enclosure: the arithmetic of the first tier.
+//
+// Every array counts elements. For element i of a node:
+//   v   the reference value, a double near the exact value;
+//   e   |v - exact| <= e: the oracle's own error, which shrinks from tier to tier;
+//   lo  a correct kernel's value is in [exact - lo, exact + hi]: the allowance, the same in all
+//   hi  tiers. Infinite: the kernel may overflow there. NaN: any value is accepted.
+//
+// Only basic IEEE operations and integer ones are used, without contraction, so the plain and the
+// AVX2 build give the same bits. All bounds are rounded outward by kOutward at each operation.
+#pragma once
+
+#include <cstdint>
+
+namespace assay::rows {
+
+/// Longest run of one call, so that broadcast operands fit a small splat buffer.
+inline constexpr int kBlock = 256;
+
+/// Covers the roundings of one operation's bound: fewer than 64 nonnegative double operations.
+inline constexpr double kOutward = 1 + 0x1p-46;
+
+/// Arrays that are read; never null.
+struct In {
+  const double* v;
+  const double* e;
+  const double* lo;
+  const double* hi;
+};
+struct Out {
+  double* v;
+  double* e;
+  double* lo;
+  double* hi;
+};
+
+/// Whether any error or any allowance of a run is not zero.
+enum Flags : int { kNoFlags = 0, kAnyError = 1, kAnyAllowance = 2, kAnyNan = 4 };
+
+/// What a kernel's rounding into a format does.
+struct Rounding {
+  double u;                    ///< unit roundoff, 2^-p
+  double eta;                  ///< absolute error of an operation: underflow, or flushing
+  double split;                ///< 2^(53 - p) + 1, Veltkamp's splitter
+  double min_normal;           ///< below it, numbers are multiples of `smallest`
+  double smallest;             ///< smallest subnormal; 0 when subnormals may be flushed
+  double largest;              ///< largest finite
+  double weight = 1;           ///< roundings
+  bool widen = false;          ///< the kernel may overflow to infinity (range = "naive")
+  bool native_double = false;  ///< the format is double itself: everything is representable
+};
+
+/// A published accuracy: k ulps (plus a half), or an absolute or relative bound.
+struct Accuracy {
+  double ulps = 0;   ///< base of k, the half included
+  double slope = 0;  ///< k grows by floor(slope |x|)
+  double absolute = 0;
+  double relative = 0;
+  double low = 0;  ///< the figure holds for low <= |x| <= high
+  double high = 0;
+};
+
+/// Sums along a row.
+struct RowSum {
+  double v = 0;
+  double e = 0;
+  double magnitude = 0;  ///< sum |v| + e, rounded outward
+  double lo = 0;         ///< sums of the terms' own allowances
+  double hi = 0;
+  bool exact = false;  ///< every order of adding is exact in the format: no rounding at all
+};
+
+/// The largest element of a row, or with sign -1 the smallest, negated.
+struct RowMax {
+  double v = 0;
+  double e = 0;
+  double lo = 0;
+  double hi = 0;
+  bool nan = false;  ///< some element is NaN; v ignores it (-inf: nothing else is left)
+};
+
+enum class NanMode { propagate, ignore, ask };
+
+/// Where a match starts: constants of the output's format.
+struct MatchFormat {
+  double half_scale;  ///< 2^-p: half an ulp of a number whose binade starts at 1
+  double min_normal;
+  double largest;  ///< largest finite
+};
+struct MatchTotals {
+  double share = 0;
+  int64_t weak = 0;
+  bool all = true;
+};
+
+struct Kernels {
+  int (*add)(int n, In a, In b, Out o);
+  int (*sub)(int n, In a, In b, Out o);
+  int (*mul)(int n, In a, In b, bool exact, Out o);
+  int (*div)(int n, In a, In b, Out o);
+  int (*neg)(int n, In a, Out o);
+  int (*abs)(int n, In a, Out o);
+  int (*max2)(int n, In a, In b, NanMode mode, Out o);
+  int (*exp)(int n, In a, const Accuracy& accuracy, const Rounding& rounding, Out o);
+  int (*sqrt)(int n, In a, Out o);
+  int (*rsqrt)(int n, In a, Out o);
+  /// Only lo and hi are written; v and e stay the argument's.
+  int (*settle)(int n, In a, const Rounding& rounding, double* lo, double* hi);
+  /// Adds a function's published error to o; |argument| +- its error decides the range.
+  int (*publish)(int n, In argument, const Accuracy& accuracy, const Rounding& rounding, Out o);
+  /// Null e, lo, hi are zero. `precision_limit` is 2^p of the accumulator.
+  RowSum (*sum)(int64_t n, const double* v, const double* e, const double* lo, const double* hi,
+                double precision_limit);
+  RowMax (*max)(int64_t n, const double* v, const double* e, const double* lo, const double* hi,
+                double sign);
+  /// sum of (v - mean)^2, and of what an error of `mean_error` in each difference makes of it.
+  RowSum (*squares)(int64_t n, const double* v, const double* e, const double* dev, double mean,
+                    double mean_error, double shift);
+  void (*from_f32)(int64_t n, const uint8_t* bits, double* v);
+  void (*from_f16)(int64_t n, const uint8_t* bits, double* v);
+  void (*from_bf16)(int64_t n, const uint8_t* bits, double* v);
+  /// ok[i] = 1 when got is surely accepted. Sure failures and doubts both give 0.
+  MatchTotals (*match)(int n, In a, const double* got, const MatchFormat& format, uint8_t* ok);
+};
+
+/// The fastest build that this machine runs; all builds give the same bits.
+const Kernels& kernels();
+const Kernels& plain_kernels();
+const Kernels& avx2_kernels();
+bool has_avx2();
+
+/// e^x within 2^-51 relative for x in [-707, 709.7] (tests/oracles/rows_test.cpp).
+double exp_double(double x);
+inline constexpr double kExpError = 0x1p-51;
+
+}  // namespace assay::rows

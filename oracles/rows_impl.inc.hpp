@@ -1,0 +1,619 @@
+// Bodies of the first tier's rows; included by rows.cpp and rows_avx2.cpp, each within its own
+// unnamed namespace. Loops are written so that the compiler turns them into vectors;
+// docs/judging.md derives the bounds.
+
+constexpr double kHalfUlp = 0x1p-53;  // of double: |round(x) - x| <= kHalfUlp |x|
+constexpr double kTiny = 0x1p-1060;   // covers underflow of a product of doubles
+
+inline double absolute(double x) { return __builtin_fabs(x); }
+inline double larger(double a, double b) { return a > b ? a : b; }
+inline bool finite(double x) { return x - x == 0; }
+inline double power_below(double x) {
+  return std::bit_cast<double>(std::bit_cast<uint64_t>(x) & 0x7ff0000000000000u);
+}
+
+/// 0 for finite t, NaN for infinite or NaN t.
+inline double taint(double t) { return t - t; }
+
+/// The part of a + b that s = fl(a + b) lost, exactly (Knuth's TwoSum).
+inline double sum_residue(double a, double b, double s) {
+  const double t = s - a;
+  return (a - (s - t)) + (b - t);
+}
+
+/// a * b - p exactly, where p = fl(a * b) (Dekker's product; no fma).
+inline double product_residue(double a, double b, double p) {
+  constexpr double splitter = 0x1p27 + 1;
+  const double ca = splitter * a;
+  const double ah = ca - (ca - a);
+  const double al = a - ah;
+  const double cb = splitter * b;
+  const double bh = cb - (cb - b);
+  const double bl = b - bh;
+  return ((ah * bh - p) + ah * bl + al * bh) + al * bl;
+}
+
+// Bounds are +0 or more, or NaN: their bits tell whether any is not 0, and integers may be combined
+// in any order, which keeps the loops vectors.
+inline uint64_t bits_of(double x) { return std::bit_cast<uint64_t>(x); }
+
+struct Seen {
+  uint64_t error = 0;
+  uint64_t allowance = 0;
+  int flags() const { return (error == 0 ? 0 : kAnyError) | (allowance == 0 ? 0 : kAnyAllowance); }
+};
+
+// A value that is not finite is exact, and so is the kernel's, unless an operand of the kernel
+// might have overflowed where the exact one did not.
+inline void put(Out o, int i, double v, double e, double lo, double hi, double in_e, double in_dev,
+                Seen& seen) {
+  const bool ok = finite(v);
+  e = ok ? e * kOutward : taint(in_e);
+  lo = ok ? lo * kOutward : taint(in_dev);
+  hi = ok ? hi * kOutward : taint(in_dev);
+  o.v[i] = v;
+  o.e[i] = e;
+  o.lo[i] = lo;
+  o.hi[i] = hi;
+  seen.error |= bits_of(e);
+  seen.allowance |= bits_of(lo) | bits_of(hi);
+}
+
+int add(int n, In a, In b, Out o) {
+  Seen seen;
+#pragma GCC ivdep
+  for (int i = 0; i < n; ++i) {
+    const double v = a.v[i] + b.v[i];
+    const double lost = absolute(sum_residue(a.v[i], b.v[i], v));
+    const double in_e = a.e[i] + b.e[i];
+    const double lo = a.lo[i] + b.lo[i];
+    const double hi = a.hi[i] + b.hi[i];
+    put(o, i, v, in_e + lost, lo, hi, in_e, lo + hi, seen);
+  }
+  return seen.flags();
+}
+
+int sub(int n, In a, In b, Out o) {
+  Seen seen;
+#pragma GCC ivdep
+  for (int i = 0; i < n; ++i) {
+    const double v = a.v[i] - b.v[i];
+    const double lost = absolute(sum_residue(a.v[i], -b.v[i], v));
+    const double in_e = a.e[i] + b.e[i];
+    const double lo = a.lo[i] + b.hi[i];
+    const double hi = a.hi[i] + b.lo[i];
+    put(o, i, v, in_e + lost, lo, hi, in_e, lo + hi, seen);
+  }
+  return seen.flags();
+}
+
+// (a + s)(b + t) - ab = a t + b s + s t over the box of s and t.
+int mul(int n, In a, In b, bool exact, Out o) {
+  Seen seen;
+  const double half_ulp = exact ? 0 : kHalfUlp;
+  const double tiny = exact ? 0 : kTiny;
+#pragma GCC ivdep
+  for (int i = 0; i < n; ++i) {
+    const double v = a.v[i] * b.v[i];
+    const double am = absolute(a.v[i]) + a.e[i];
+    const double bm = absolute(b.v[i]) + b.e[i];
+    const double e = a.e[i] * bm + b.e[i] * am + (absolute(v) * half_ulp + tiny);
+    const double s = larger(a.lo[i], a.hi[i]);
+    const double t = larger(b.lo[i], b.hi[i]);
+    const bool a_unsure = absolute(a.v[i]) < a.e[i];
+    const bool b_unsure = absolute(b.v[i]) < b.e[i];
+    const double up_b = a_unsure ? t : a.v[i] >= 0 ? b.hi[i] : b.lo[i];
+    const double down_b = a_unsure ? t : a.v[i] >= 0 ? b.lo[i] : b.hi[i];
+    const double up_a = b_unsure ? s : b.v[i] >= 0 ? a.hi[i] : a.lo[i];
+    const double down_a = b_unsure ? s : b.v[i] >= 0 ? a.lo[i] : a.hi[i];
+    const double cross = s * t;
+    put(o, i, v, e, am * down_b + bm * down_a + cross, am * up_b + bm * up_a + cross,
+        a.e[i] + b.e[i], s + t, seen);
+  }
+  return seen.flags();
+}
+
+// (a + s)/(b + t) - a/b = (s - (a/b) t)/(b + t).
+int div(int n, In a, In b, Out o) {
+  Seen seen;
+#pragma GCC ivdep
+  for (int i = 0; i < n; ++i) {
+    const double v = a.v[i] / b.v[i];
+    const double p = v * b.v[i];
+    const bool exact = (p == a.v[i]) & (product_residue(v, b.v[i], p) == 0);
+    const double vm = absolute(v) * (1 + 0x1p-50);
+    const double bm = absolute(b.v[i]) - b.e[i];
+    const double in_e = a.e[i] + vm * b.e[i];
+    const double spread = in_e == 0 ? 0 : bm > 0 ? in_e / bm : 1 / 0.0;
+    const double e = spread + (exact ? 0 : vm * kHalfUlp + kTiny);
+    const double s = larger(a.lo[i], a.hi[i]);
+    const double t = larger(b.lo[i], b.hi[i]);
+    const double reach = bm - t;
+    // |exact quotient| <= vm + spread.
+    const double in_dev = s + (t == 0 ? 0 : (vm + spread) * t);
+    const double any = 0 / 0.0;
+    const double dev = in_dev == 0 ? 0 : reach > 0 ? in_dev / reach * (1 + 0x1p-50) : any;
+    put(o, i, v, e, dev, dev, a.e[i] + b.e[i], s + t, seen);
+  }
+  return seen.flags();
+}
+
+int neg(int n, In a, Out o) {
+  Seen seen;
+#pragma GCC ivdep
+  for (int i = 0; i < n; ++i) {
+    const double lo = a.hi[i];
+    const double hi = a.lo[i];
+    o.v[i] = -a.v[i];
+    o.e[i] = a.e[i];
+    o.lo[i] = lo;
+    o.hi[i] = hi;
+    seen.error |= bits_of(a.e[i]);
+    seen.allowance |= bits_of(lo) | bits_of(hi);
+  }
+  return seen.flags();
+}
+
+int abs(int n, In a, Out o) {
+  Seen seen;
+#pragma GCC ivdep
+  for (int i = 0; i < n; ++i) {
+    const double v = absolute(a.v[i]);
+    const double both = larger(a.lo[i], a.hi[i]);
+    const bool unsure = v < a.e[i] + both;
+    const double lo = unsure ? both : a.v[i] >= 0 ? a.lo[i] : a.hi[i];
+    const double hi = unsure ? both : a.v[i] >= 0 ? a.hi[i] : a.lo[i];
+    o.v[i] = v;
+    o.e[i] = a.e[i];
+    o.lo[i] = lo;
+    o.hi[i] = hi;
+    seen.error |= bits_of(a.e[i]);
+    seen.allowance |= bits_of(lo) | bits_of(hi);
+  }
+  return seen.flags();
+}
+
+/// Where an operand of a maximum is NaN: any value when no policy says, or the other's enclosure.
+inline void repair_nan(int n, In a, In b, NanMode mode, Out o) {
+  for (int i = 0; i < n; ++i) {
+    const bool a_nan = a.v[i] != a.v[i];
+    const bool b_nan = b.v[i] != b.v[i];
+    if (mode == NanMode::ask && (a_nan || b_nan)) o.lo[i] = o.hi[i] = 0 / 0.0;
+    if (mode == NanMode::ignore && a_nan != b_nan) {
+      o.lo[i] = a_nan ? b.lo[i] : a.lo[i];
+      o.hi[i] = a_nan ? b.hi[i] : a.hi[i];
+      o.e[i] = a_nan ? b.e[i] : a.e[i];
+    }
+  }
+}
+
+// The kernel's maximum lies between the maxima of the lower and of the upper ends.
+int max2(int n, In a, In b, NanMode mode, Out o) {
+  Seen seen;
+  uint64_t any_nan = 0;
+#pragma GCC ivdep
+  for (int i = 0; i < n; ++i) {
+    const bool a_nan = a.v[i] != a.v[i];
+    const bool b_nan = b.v[i] != b.v[i];
+    const bool some_nan = a_nan | b_nan;
+    any_nan |= some_nan ? 1 : 0;
+    const double dropped = a_nan ? b.v[i] : b_nan ? a.v[i] : larger(a.v[i], b.v[i]);
+    const double v = some_nan && mode != NanMode::ignore ? 0 / 0.0 : dropped;
+    const double dev = a.lo[i] + a.hi[i] + b.lo[i] + b.hi[i];
+    const double in_e = larger(a.e[i], b.e[i]);
+    // One side may be minus infinity: it takes no part then.
+    const double up_a = a.v[i] + (a.e[i] + a.hi[i]);
+    const double up_b = b.v[i] + (b.e[i] + b.hi[i]);
+    const double down_a = a.v[i] - (a.e[i] + a.lo[i]);
+    const double down_b = b.v[i] - (b.e[i] + b.lo[i]);
+    const double slack = absolute(v) * 0x1p-51 + in_e;
+    const double hi = dev == 0 ? 0 : larger(larger(up_a, up_b) - v, 0) + slack;
+    const double lo = dev == 0 ? 0 : larger(v - larger(down_a, down_b), 0) + slack;
+    put(o, i, v, in_e, lo, hi, in_e, dev, seen);
+  }
+  if (any_nan != 0) repair_nan(n, a, b, mode, o);
+  return seen.flags() | (any_nan != 0 ? kAnyNan | kAnyError | kAnyAllowance : 0);
+}
+
+// e^x = 2^k e^r, |r| <= ln 2 / 2 (Cody and Waite's reduction, Taylor to degree 13). Truncation
+// below 2^-57, roundings below 2^-51.8; kExpError = 2^-51.
+inline double exp_core(double x) {
+  constexpr double magic = 0x1.8p52;
+  const double t = x * 0x1.71547652b82fep+0 + magic;
+  const double k = t - magic;
+  const double r = (x - k * 0x1.62e42feep-1) - k * 0x1.a39ef35793c76p-33;
+  double q = 1.0 / 6227020800;
+  q = q * r + 1.0 / 479001600;
+  q = q * r + 1.0 / 39916800;
+  q = q * r + 1.0 / 3628800;
+  q = q * r + 1.0 / 362880;
+  q = q * r + 1.0 / 40320;
+  q = q * r + 1.0 / 5040;
+  q = q * r + 1.0 / 720;
+  q = q * r + 1.0 / 120;
+  q = q * r + 1.0 / 24;
+  q = q * r + 1.0 / 6;
+  q = q * r + 0.5;
+  const double p = 1 + (r + (r * r) * q);
+  return std::bit_cast<double>(std::bit_cast<uint64_t>(p) + (std::bit_cast<uint64_t>(t) << 52));
+}
+
+inline double floor_small(double x) {
+  constexpr double magic = 0x1.8p52;
+  const double r = (x + magic) - magic;
+  return r > x ? r - 1 : r;
+}
+
+/// k ulps of a result of that magnitude: the larger binade counts.
+inline double published(double magnitude, double argument, const Accuracy& accuracy,
+                        const Rounding& rounding) {
+  const double k = accuracy.ulps + floor_small(accuracy.slope * argument);
+  const double ulp =
+      larger(power_below(magnitude * (1 + 0x1p-40)), rounding.min_normal) * (2 * rounding.u);
+  return k * ulp + accuracy.absolute + accuracy.relative * magnitude;
+}
+
+int exp(int n, In a, const Accuracy& accuracy, const Rounding& rounding, Out o) {
+  Seen seen;
+  uint64_t wide = 0;
+#pragma GCC ivdep
+  for (int i = 0; i < n; ++i) {
+    const double x = a.v[i];
+    const double clamped = x > 709 ? 709 : x > -707 ? x : -707;
+    const double core = exp_core(clamped);
+    const bool none = x < -707;  // below every format: 0, give or take 2^-1000
+    const bool nan = x != x;
+    const bool huge = x > 709;
+    const bool infinite = !finite(x);
+    const double edge = infinite ? x : 0x1p1023;  // exact values beyond double: error infinite
+    const double large = huge ? edge : core;
+    const double v = nan ? x : none ? 0 : large;
+    const double h = a.e[i];
+    const bool one = (x == 0) & (h == 0);
+    const double grown = h * (1 + h);
+    const double known = none ? 0x1p-1000 : core * (kExpError + grown * (1 + 0x1p-40));
+    const double bounded = huge | !(h <= 1) ? 1 / 0.0 : known;
+    const double e = one | infinite ? 0 : bounded;
+    const double reach = larger(a.lo[i], a.hi[i]);
+    wide |= reach <= 1 ? 0 : 1;
+    const double up = a.hi[i];
+    const double down = a.lo[i] < 1 ? a.lo[i] : 1;
+    const double magnitude = (v + e) * (1 + up * (1 + up));
+    const bool special = (one | infinite) & (reach == 0);
+    const double own =
+        special ? 0
+                : published(magnitude, absolute(clamped) + h + reach, accuracy, rounding) +
+                      rounding.eta;
+    const double hi = special ? 0 : (v + e) * (up * (1 + up)) + own;
+    double lo = special ? 0 : (v + e) * down + own;
+    lo = lo < v + e ? lo : v + e;  // a correct exponential is not negative
+    put(o, i, v, e, lo, hi, h, reach, seen);
+  }
+  if (wide != 0)  // exponents off by more than 1: expm1(h) < h(1 + h) holds no longer
+    for (int i = 0; i < n; ++i) {
+      const double up = a.hi[i];
+      if (up <= 1) continue;
+      const double grown = up < 700 ? exp_core(up) * (1 + 0x1p-40) : 1 / 0.0;
+      const double top = (o.v[i] + o.e[i]) * grown;
+      o.hi[i] =
+          top + published(top, absolute(a.v[i]) + a.e[i] + up, accuracy, rounding) + rounding.eta;
+    }
+  return seen.flags();
+}
+
+int sqrt(int n, In a, Out o) {
+  Seen seen;
+#pragma GCC ivdep
+  for (int i = 0; i < n; ++i) {
+    const double x = a.v[i];
+    const double v = __builtin_sqrt(x);
+    const double p = v * v;
+    const bool exact = (p == x) & (product_residue(v, v, p) == 0);
+    const double slack = v * 0x1p-51;
+    const double below = x - a.e[i] > 0 ? x - a.e[i] : 0;
+    const double spread =
+        a.e[i] == 0 ? 0 : larger(__builtin_sqrt(x + a.e[i]) - v, v - __builtin_sqrt(below)) + slack;
+    const double e = spread + (exact ? 0 : v * kHalfUlp + kTiny);
+    const double end = x - a.e[i] - a.lo[i];  // negative: the kernel may see NaN
+    const double dev = a.lo[i] + a.hi[i];
+    const double top = __builtin_sqrt(x + a.e[i] + a.hi[i]);
+    const double any = 0 / 0.0;
+    const double hi = dev == 0 ? 0 : end < 0 ? any : top - v + slack;
+    const double lo = dev == 0 ? 0 : end < 0 ? any : v - __builtin_sqrt(end) + slack;
+    put(o, i, v, e, lo, hi, a.e[i], dev, seen);
+  }
+  return seen.flags();
+}
+
+int rsqrt(int n, In a, Out o) {
+  Seen seen;
+#pragma GCC ivdep
+  for (int i = 0; i < n; ++i) {
+    const double x = a.v[i];
+    const double v = 1 / __builtin_sqrt(x);
+    const double slack = v * 0x1p-50;
+    const double below = x - a.e[i];
+    const double spread = a.e[i] == 0 ? 0
+                          : below > 0 ? 1 / __builtin_sqrt(below) - v + slack
+                                      : 1 / 0.0;
+    const double end = x - a.e[i] - a.lo[i];
+    const double dev = a.lo[i] + a.hi[i];
+    const double any = 0 / 0.0;
+    const double hi = dev == 0 ? 0 : end < 0 ? any : 1 / __builtin_sqrt(end) - v + slack;
+    const double lo = dev == 0  ? 0
+                      : end < 0 ? any
+                                : v - 1 / __builtin_sqrt(x + a.e[i] + a.hi[i]) + slack;
+    put(o, i, v, spread + v * 0x1p-51, lo, hi, a.e[i], dev, seen);
+  }
+  return seen.flags();
+}
+
+int settle(int n, In a, const Rounding& r, double* lo, double* hi) {
+  uint64_t allowance = 0;
+  const double u = r.u * r.weight;
+  const double above = r.largest * (1 - 2 * r.u);
+  const double grid = r.smallest * 0x1.8p52;
+  const double split = r.native_double ? 1 : r.split;  // 1: everything fits
+  const int once = r.weight == 1 ? 1 : 0;
+  const double gradual = r.smallest > 0 ? 1 : 0;
+  const double widen_above = r.widen ? above : 1 / 0.0;
+#pragma GCC ivdep
+  for (int i = 0; i < n; ++i) {
+    const double v = a.v[i];
+    const double m = absolute(v);
+    const double c = v * split;
+    const bool fits = c - (c - v) == v;
+    const bool subnormal = (gradual != 0) & ((v + grid) - grid == v);
+    const bool normal = (m >= r.min_normal) | (v == 0) | subnormal;
+    const double reach = a.lo[i] + a.hi[i];
+    const bool exact = fits & normal & (a.e[i] == 0) & (reach == 0) & (m <= r.largest);
+    const double top = m + a.e[i] + larger(a.lo[i], a.hi[i]);
+    const bool plain = (v - v != 0) | (exact & ((once != 0) | (v == 0)));
+    const double own = plain ? 0 : u * top + r.eta;
+    const bool over = (own > 0) & (top >= widen_above);
+    const double infinite = 1 / 0.0;
+    double down = (a.lo[i] + own) * kOutward;
+    double up = (a.hi[i] + own) * kOutward;
+    up = over & !(v + a.hi[i] < 0) ? infinite : up;
+    down = over & !(v - a.lo[i] > 0) ? infinite : down;
+    lo[i] = down;
+    hi[i] = up;
+    allowance |= bits_of(down) | bits_of(up);
+  }
+  return allowance == 0 ? 0 : kAnyAllowance;
+}
+
+int publish(int n, In x, const Accuracy& accuracy, const Rounding& rounding, Out o) {
+  Seen seen;
+#pragma GCC ivdep
+  for (int i = 0; i < n; ++i) {
+    const double spread = x.e[i] + larger(x.lo[i], x.hi[i]);
+    const double least = absolute(x.v[i]) - spread;
+    const double most = absolute(x.v[i]) + spread;
+    const bool documented = (least >= accuracy.low) & (most <= accuracy.high);
+    const double magnitude = absolute(o.v[i]) + o.e[i] + larger(o.lo[i], o.hi[i]);
+    const double own = published(magnitude, most, accuracy, rounding) + rounding.eta;
+    const double any = 0 / 0.0;
+    const bool ok = finite(o.v[i]);
+    const double added = ok ? (documented ? own : any) : 0;
+    o.lo[i] = (o.lo[i] + added) * kOutward;
+    o.hi[i] = (o.hi[i] + added) * kOutward;
+    seen.error |= bits_of(o.e[i]);
+    seen.allowance |= bits_of(o.lo[i]) | bits_of(o.hi[i]);
+  }
+  return seen.flags();
+}
+
+// Eight partial sums, added as a tree: the same order in every build. Each adds at most n/8 + 1
+// terms, then three levels: at most n/8 + 4 roundings on a path.
+struct Eight {
+  double part[8] = {};
+  double total() const {
+    return ((part[0] + part[4]) + (part[2] + part[6])) +
+           ((part[1] + part[5]) + (part[3] + part[7]));
+  }
+};
+
+inline double total_of(int64_t n, const double* x) {
+  if (x == nullptr) return 0;
+  Eight s;
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8)
+    for (int k = 0; k < 8; ++k) s.part[k] += x[i + k];
+  for (int k = 0; i < n; ++i, ++k) s.part[k] += x[i];
+  return s.total();
+}
+
+inline double summation_error(int64_t n) {
+  return n <= 1 ? 0 : (static_cast<double>(n / 8) + 4) * kHalfUlp * (1 + 0x1p-20);
+}
+
+/// All terms are multiples of q = power_below(magnitude) 2 / limit, so that magnitude < limit q.
+inline bool all_multiples(int64_t n, const double* v, double magnitude, double limit) {
+  const double q = power_below(magnitude) * 2 / limit;
+  const double grid = q * 0x1.8p52;
+  if (!(q > 0x1p-1022)) return false;
+  int64_t i = 0;
+  for (; i + 64 <= n; i += 64) {
+    int bad = 0;
+    for (int k = 0; k < 64; ++k) bad += (v[i + k] + grid) - grid != v[i + k];
+    if (bad != 0) return false;
+  }
+  for (; i < n; ++i)
+    if ((v[i] + grid) - grid != v[i]) return false;
+  return true;
+}
+
+RowSum sum(int64_t n, const double* v, const double* e, const double* lo, const double* hi,
+           double limit) {
+  Eight s;
+  Eight m;
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8)
+    for (int k = 0; k < 8; ++k) {
+      s.part[k] += v[i + k];
+      m.part[k] += absolute(v[i + k]);
+    }
+  for (int k = 0; i < n; ++i, ++k) {
+    s.part[k] += v[i];
+    m.part[k] += absolute(v[i]);
+  }
+  RowSum out;
+  const double own = total_of(n, e) * kOutward;
+  const double magnitude = m.total() * (1 + summation_error(n)) * kOutward;
+  out.v = s.total();
+  out.lo = total_of(n, lo) * (1 + summation_error(n)) * kOutward;
+  out.hi = total_of(n, hi) * (1 + summation_error(n)) * kOutward;
+  out.magnitude = (magnitude + own) * kOutward;
+  out.e = (own * (1 + summation_error(n)) + summation_error(n) * magnitude) * kOutward;
+  const bool clean = own == 0 && out.lo == 0 && out.hi == 0;
+  if (clean && finite(magnitude))
+    out.exact = magnitude == 0 || all_multiples(n, v, magnitude, limit);
+  if (out.exact) out.e = 0;
+  if (!finite(out.v)) out.e = taint(own);
+  return out;
+}
+
+struct EightMax {
+  double part[8];
+  double total() const {
+    double m = part[0];
+    for (const double p : part) m = larger(p, m);
+    return m;
+  }
+};
+
+/// Largest of sign (x + sign shift): the upper (shift > 0) or lower ends of a row.
+template <typename Shift>
+double max_of(int64_t n, const double* v, double sign, Shift shift) {
+  EightMax m;
+  for (double& p : m.part) p = -1 / 0.0;
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8)
+    for (int k = 0; k < 8; ++k) m.part[k] = larger(sign * v[i + k] + shift(i + k), m.part[k]);
+  for (int k = 0; i < n; ++i, ++k) m.part[k] = larger(sign * v[i] + shift(i), m.part[k]);
+  return m.total();
+}
+
+// The kernel's maximum lies between the maxima of the lower and of the upper ends. NaN loses every
+// comparison; whether there was one is told apart.
+RowMax max(int64_t n, const double* v, const double* e, const double* lo, const double* hi,
+           double sign) {
+  RowMax out;
+  uint64_t nan = 0;
+  for (int64_t i = 0; i < n; ++i) nan |= v[i] != v[i] ? 1 : 0;
+  out.nan = nan != 0;
+  out.v = max_of(n, v, sign, [](int64_t) { return 0.0; });
+  if (e != nullptr) out.e = max_of(n, e, 1, [](int64_t) { return 0.0; });
+  if (lo == nullptr && hi == nullptr) return out;
+  const double* up = sign > 0 ? hi : lo;
+  const double* down = sign > 0 ? lo : hi;
+  const double slack = (finite(out.v) ? absolute(out.v) * 0x1p-51 : 0) + 2 * out.e;
+  const double top = max_of(n, v, sign, [&](int64_t i) { return up == nullptr ? 0 : up[i]; });
+  const double least =
+      max_of(n, v, sign, [&](int64_t i) { return down == nullptr ? 0 : -down[i]; });
+  out.hi = finite(out.v) ? top - out.v + slack : 0;
+  out.lo = finite(out.v) ? out.v - least + slack : 0;
+  return out;
+}
+
+// d = v - mean, known within w = mean_error + e + rounding; d^2 within 2|d|w + w^2. `lo` collects
+// the same for the kernel's own shift of each difference.
+RowSum squares(int64_t n, const double* v, const double* e, const double* dev, double mean,
+               double mean_error, double shift) {
+  Eight s;
+  Eight wide;
+  Eight shifted;
+  const auto take = [&](int64_t i, int k) {
+    const double d = v[i] - mean;
+    const double size = absolute(d);
+    const double w = (mean_error + (e == nullptr ? 0 : e[i]) + size * kHalfUlp) * kOutward;
+    const double t = dev == nullptr ? 0 : dev[i] + shift;
+    s.part[k] += d * d;
+    wide.part[k] += w * (2 * size + w) + size * size * kHalfUlp;
+    shifted.part[k] += t * (2 * (size + w) + t);
+  };
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8)
+    for (int k = 0; k < 8; ++k) take(i + k, k);
+  for (int k = 0; i < n; ++i, ++k) take(i, k);
+  RowSum out;
+  out.v = s.total();
+  const double grown = 1 + summation_error(n);
+  out.e = (wide.total() * grown + summation_error(n) * out.v * grown) * kOutward;
+  out.magnitude = (out.v + out.e) * kOutward;
+  out.lo = shifted.total() * grown * kOutward;
+  out.hi = out.lo;
+  return out;
+}
+
+void from_f32(int64_t n, const uint8_t* bits, double* v) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    float x;
+    std::memcpy(&x, bits + 4 * i, 4);
+    v[i] = static_cast<double>(x);
+  }
+}
+
+// Exponent and significand move into a float's places; the product restores the bias and turns
+// subnormals into numbers. Infinities and NaN get the largest exponent.
+void from_f16(int64_t n, const uint8_t* bits, double* v) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    uint16_t h;
+    std::memcpy(&h, bits + 2 * i, 2);
+    const uint32_t magnitude = static_cast<uint32_t>(h & 0x7fffu) << 13;
+    const float scaled = std::bit_cast<float>(magnitude) * 0x1p112f;
+    const uint32_t special = magnitude | 0x7f800000u;
+    const uint32_t body = magnitude >= 0x0f800000u ? special : std::bit_cast<uint32_t>(scaled);
+    const uint32_t sign = static_cast<uint32_t>(h & 0x8000u) << 16;
+    v[i] = static_cast<double>(std::bit_cast<float>(body | sign));
+  }
+}
+
+void from_bf16(int64_t n, const uint8_t* bits, double* v) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    uint16_t h;
+    std::memcpy(&h, bits + 2 * i, 2);
+    v[i] = static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(h) << 16));
+  }
+}
+
+// got is accepted when its rounding cell meets [exact - lo, exact + hi]. Half an ulp on the side
+// of smaller spacing, shrunk by 2^-20, leaves ties and doubts to the slow path.
+MatchTotals match(int n, In a, const double* got, const MatchFormat& format, uint8_t* ok) {
+  uint64_t bad = 0;
+  int64_t weak = 0;
+  int64_t share = 0;  // bits of a double >= 0: they sort as the numbers do
+#pragma GCC ivdep
+  for (int i = 0; i < n; ++i) {
+    const double v = a.v[i];
+    const double g = got[i];
+    const double d = g - v;
+    const double size = absolute(d);
+    const double before = absolute(g) * (1 - 0x1p-53);
+    const double half = larger(power_below(before), format.min_normal) * format.half_scale;
+    const double dev = d > 0 ? a.hi[i] : a.lo[i];
+    const double wide = larger(a.lo[i], a.hi[i]);
+    const double room = half * (1 - 0x1p-20) + dev * (1 - 0x1p-40);
+    const bool near = (size * (1 + 0x1p-50) + a.e[i] <= room) & (absolute(g) <= format.largest);
+    const bool both_nan = (v != v) & (g != g) & (wide == 0);
+    const bool same_infinity = (v == g) & !finite(v) & (wide == 0);
+    const bool good = near | both_nan | same_infinity;
+    ok[i] = good ? 1 : 0;
+    const bool is_weak = wide > 0.25 * absolute(v);
+    const double over = larger(size - half, 0);
+    const double used = good & near & !is_weak & (dev > 0) ? over / dev : 0;
+    const int64_t used_bits = std::bit_cast<int64_t>(used);
+    bad |= good ? 0 : 1;
+    weak += is_weak ? 1 : 0;
+    share = used_bits > share ? used_bits : share;
+  }
+  MatchTotals out;
+  out.all = bad == 0;
+  out.weak = weak;
+  out.share = std::bit_cast<double>(share);
+  return out;
+}

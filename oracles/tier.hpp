@@ -1,0 +1,30 @@
+// The higher tiers: one element at a time, evaluated in double-double or in multiprecision.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "oracles/accept.hpp"
+#include "oracles/evaluate.hpp"
+
+namespace assay {
+
+class ExactTier {
+ public:
+  virtual ~ExactTier() = default;
+  /// The exact value of `node`, whose grid within `chunk` holds one element, against a kernel's
+  /// output. Integers, conditions and inputs come from `leaves`.
+  virtual Margins margins(RowEvaluator& leaves, int node, const Chunk& chunk, const Cell& cell,
+                          double lo, double hi) = 0;
+  /// The same value in `digits` decimal digits.
+  virtual std::string text(RowEvaluator& leaves, int node, const Chunk& chunk, int digits) = 0;
+};
+
+/// About 100 bits: products and sums of doubles are exact.
+std::unique_ptr<ExactTier> make_double_double_tier(const Graph& graph);
+
+/// 640 bits: every dot product of finite float32 vectors of up to 2^60 elements is exact. Integer
+/// arithmetic only, so its bits are the same on every machine.
+std::unique_ptr<ExactTier> make_multiprecision_tier(const Graph& graph);
+
+}  // namespace assay

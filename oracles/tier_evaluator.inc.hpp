@@ -1,0 +1,347 @@
+// The evaluator of the higher tiers over a number type, included where that type is known.
+//
+// Traits: Num; from(double); from(int128); add, sub, mul, div, sqrt, negate; less; is_nan, infinity
+// (sign or 0); to_double; function_units; exact_sum(a, b, s), exact_product, exact_quotient,
+// exact_root: no rounding took place; unit(): relative error of an operation that rounds;
+// function(name, x, y, ok).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <limits>
+#include <vector>
+
+#include "oracles/functions.hpp"
+#include "oracles/tier.hpp"
+#include "oracles/walk.hpp"
+
+namespace assay {
+
+template <typename T>
+class TierEvaluator : public ExactTier {
+  using Num = typename T::Num;
+  struct Element {
+    Num v{};
+    double e = 0;
+  };
+  struct Array {
+    int node = -1;
+    Grid grid;
+    std::vector<Element> at;
+  };
+
+ public:
+  explicit TierEvaluator(const Graph& graph) : graph_(graph) {}
+
+  Margins margins(RowEvaluator& leaves, int node, const Chunk& chunk, const Cell& cell, double lo,
+                  double hi) override {
+    const Element x = element(leaves, node, chunk);
+    Margins m;
+    m.nan = T::is_nan(x.v);
+    m.infinite = m.nan ? 0 : T::infinity(x.v);
+    m.value = clamped(T::to_double(x.v), m);
+    m.value_error = x.e;
+    if (m.nan || m.infinite != 0 || !std::isfinite(cell.value)) return m;
+    const Element over = distance(exact(cell.value), x, {cell.below, hi});
+    const Element under = distance(x, exact(cell.value), {cell.above, lo});
+    m.over = signed_double(over.v);
+    m.over_error = over.e;
+    m.under = signed_double(under.v);
+    m.under_error = under.e;
+    return m;
+  }
+
+  std::string text(RowEvaluator& leaves, int node, const Chunk& chunk, int digits) override {
+    return T::text(element(leaves, node, chunk).v, digits);
+  }
+
+ private:
+  static Element exact(double v) { return {T::from(v), 0}; }
+
+  /// A finite value beyond double's range must not look infinite.
+  static double clamped(double v, const Margins& m) {
+    const double most = std::numeric_limits<double>::max();
+    return m.infinite == 0 && std::isinf(v) ? std::copysign(most, v) : v;
+  }
+
+  static double signed_double(const Num& x) {
+    const double d = T::to_double(x);
+    if (d != 0 || T::is_zero(x)) return d;
+    return T::less(x, T::from(0.0)) ? -0x1p-1074 : 0x1p-1074;
+  }
+
+  /// a - b - reaches, with the error of doing so. An infinite reach decides by itself.
+  static Element distance(const Element& a, const Element& b,
+                          std::initializer_list<double> reaches) {
+    Element d = sub(a, b);
+    for (const double reach : reaches) d = sub(d, exact(reach));
+    return d;
+  }
+
+  Element element(RowEvaluator& leaves, int node, const Chunk& chunk) {
+    leaves_ = &leaves;
+    arrays_.clear();
+    return at(node, chunk).at.front();
+  }
+
+  // --- arithmetic with a running error -----------------------------------------------------------
+
+  static double rounding(const Num& r, bool is_exact) {
+    if (is_exact || T::is_nan(r) || T::infinity(r) != 0) return 0;
+    return T::scaled_unit(r) + 0x1p-1074;
+  }
+
+  static double outward(double e) { return e * (1 + 0x1p-46); }
+  static double size(const Element& x) {
+    return std::fabs(T::to_double(x.v)) * (1 + 0x1p-50) + x.e;
+  }
+
+  static Element settle_special(Element r, double in_error) {
+    if (T::is_nan(r.v) || T::infinity(r.v) != 0) r.e = in_error - in_error;
+    return r;
+  }
+
+  static Element add(const Element& a, const Element& b) {
+    const Num s = T::add(a.v, b.v);
+    const double e = a.e + b.e + rounding(s, T::exact_sum(a.v, b.v, s));
+    return settle_special({s, e == 0 ? 0 : outward(e)}, a.e + b.e);
+  }
+  static Element negated(const Element& a) { return {T::negate(a.v), a.e}; }
+  static Element sub(const Element& a, const Element& b) { return add(a, negated(b)); }
+
+  static Element mul(const Element& a, const Element& b) {
+    const Num p = T::mul(a.v, b.v);
+    const double spread = a.e == 0 && b.e == 0 ? 0 : a.e * size(b) + b.e * size(a);
+    const double e = spread + rounding(p, T::exact_product(a.v, b.v));
+    return settle_special({p, e == 0 ? 0 : outward(e)}, a.e + b.e);
+  }
+
+  static Element div(const Element& a, const Element& b) {
+    const Num q = T::div(a.v, b.v);
+    double spread = 0;
+    if (a.e != 0 || b.e != 0) {
+      const double least = std::fabs(T::to_double(b.v)) * (1 - 0x1p-50) - b.e;
+      spread =
+          least > 0 ? (a.e + size({q, 0}) * b.e) / least : std::numeric_limits<double>::infinity();
+    }
+    const double e = spread + rounding(q, T::exact_quotient(a.v, b.v, q));
+    return settle_special({q, e == 0 ? 0 : outward(e)}, a.e + b.e);
+  }
+
+  static Element root(const Element& a) {
+    const Num r = T::sqrt(a.v);
+    double spread = 0;
+    if (a.e != 0) {
+      const double x = T::to_double(a.v);
+      const double below = std::max(0.0, x * (1 - 0x1p-50) - a.e);
+      // |sqrt(x + d) - sqrt(x)| <= d / (2 sqrt(least)), and <= sqrt(d) when least is 0.
+      spread = below > 0 ? a.e / (2 * std::sqrt(below)) : std::sqrt(2 * a.e + x);
+    }
+    const double e = spread + rounding(r, T::exact_root(a.v, r));
+    return settle_special({r, e == 0 ? 0 : outward(e)}, a.e);
+  }
+
+  static Element function(const Node& node, const Element& x, const Element& y) {
+    if (node.text == "sqrt") return root(x);
+    if (node.text == "rsqrt") return div(exact(1), root(x));
+    bool known = true;
+    bool is_exact = false;
+    const Num f = T::function(node.text, x.v, y.v, known, is_exact);
+    const double infinity = std::numeric_limits<double>::infinity();
+    if (!known) return {f, infinity};
+    double e = T::function_units * rounding(f, is_exact);
+    if (x.e != 0 || (y.e != 0 && find_function(node.text)->arguments == 2))
+      e += spread_of(node, x, f);
+    return settle_special({f, e == 0 ? 0 : outward(e)}, x.e);
+  }
+
+  /// Error that x.e makes in f(x), from the function's shape.
+  static double spread_of(const Node& node, const Element& x, const Num& f) {
+    const FunctionInfo& info = *find_function(node.text);
+    if (info.shape == Shape::other) return std::numeric_limits<double>::infinity();
+    if (info.shape == Shape::lipschitz) return info.slope * x.e;
+    double spread = 0;
+    for (const double by : {x.e, -x.e}) {
+      bool known = true;
+      bool is_exact = false;
+      const Num end =
+          T::function(node.text, T::add(x.v, T::from(by)), T::from(0.0), known, is_exact);
+      if (!known) return std::numeric_limits<double>::infinity();
+      const Num away = T::sub(end, f);
+      spread = std::max(spread, std::fabs(T::to_double(away)) * (1 + 0x1p-40) +
+                                    2 * T::function_units * rounding(end, false));
+    }
+    return spread;
+  }
+
+  // --- nodes -------------------------------------------------------------------------------------
+
+  const Array& at(int id, const Chunk& chunk) {
+    const Node& node = graph_.nodes[static_cast<size_t>(id)];
+    Grid grid = grid_of(node.dims, chunk);
+    for (const Array& array : arrays_)
+      if (array.node == id && array.grid == grid) return array;
+    Array fresh{id, std::move(grid), {}};
+    fresh.at.resize(static_cast<size_t>(fresh.grid.size));
+    evaluate(node, id, chunk, fresh);
+    arrays_.push_back(std::move(fresh));
+    return arrays_.back();
+  }
+
+  void evaluate(const Node& node, int id, const Chunk& chunk, Array& out) {
+    switch (node.op) {
+      case Op::literal:
+      case Op::named:
+      case Op::load:
+      case Op::gather:
+        return leaf(id, chunk, out);
+      case Op::to_real:
+        return integers(node, chunk, out);
+      case Op::settle:
+      case Op::prescaled:
+        out.at = at(node.args[0], chunk).at;
+        return;
+      case Op::where:
+        return choice(node, chunk, out);
+      case Op::sum:
+      case Op::max:
+      case Op::min:
+      case Op::mean:
+      case Op::var:
+        return reduction(node, chunk, out);
+      default:
+        return elementwise(node, chunk, out);
+    }
+  }
+
+  void leaf(int id, const Chunk& chunk, Array& out) {
+    const Value& value = leaves_->at(id, chunk);
+    for (int64_t k = 0; k < out.grid.size; ++k) out.at[static_cast<size_t>(k)] = exact(value.v[k]);
+  }
+
+  void integers(const Node& node, const Chunk& chunk, Array& out) {
+    const Value& value = leaves_->at(node.args[0], chunk);
+    for (int64_t k = 0; k < out.grid.size; ++k)
+      out.at[static_cast<size_t>(k)] = {T::from_integer(value.i[k]), 0};
+  }
+
+  void elementwise(const Node& node, const Chunk& chunk, Array& out) {
+    const Array& a = at(node.args[0], chunk);
+    const Array& b = node.args.size() > 1 ? at(node.args[1], chunk) : a;
+    for_runs<2>(out.grid, {&a.grid, &b.grid},
+                [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
+                  for (int64_t k = 0; k < n; ++k)
+                    out.at[static_cast<size_t>(done + k)] =
+                        apply(node, a.at[static_cast<size_t>(offset[0] + k * stride[0])],
+                              b.at[static_cast<size_t>(offset[1] + k * stride[1])]);
+                });
+  }
+
+  Element apply(const Node& node, const Element& a, const Element& b) const {
+    switch (node.op) {
+      case Op::neg:
+        return negated(a);
+      case Op::abs:
+        return T::less(a.v, T::from(0.0)) ? negated(a) : a;
+      case Op::add:
+        return add(a, b);
+      case Op::sub:
+        return sub(a, b);
+      case Op::mul:
+        return mul(a, b);
+      case Op::div:
+        return div(a, b);
+      case Op::max2:
+        return larger(a, b);
+      case Op::min2:
+        return negated(larger(negated(a), negated(b)));
+      default:
+        return function(node, a, b);
+    }
+  }
+
+  Element larger(const Element& a, const Element& b) const {
+    const bool a_nan = T::is_nan(a.v);
+    if (a_nan || T::is_nan(b.v)) {
+      if (leaves_->settings().nan != rows::NanMode::ignore) return a_nan ? a : b;
+      return a_nan ? b : a;
+    }
+    Element m = T::less(a.v, b.v) ? b : a;
+    m.e = std::max(a.e, b.e);
+    return m;
+  }
+
+  void choice(const Node& node, const Chunk& chunk, Array& out) {
+    const Array& a = at(node.args[1], chunk);
+    const Array& b = at(node.args[2], chunk);
+    const Value& c = leaves_->at(node.args[0], chunk);
+    for_runs<3>(out.grid, {&c.grid, &a.grid, &b.grid},
+                [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
+                  for (int64_t k = 0; k < n; ++k) {
+                    const bool first = c.i[offset[0] + k * stride[0]] != 0;
+                    out.at[static_cast<size_t>(done + k)] =
+                        first ? a.at[static_cast<size_t>(offset[1] + k * stride[1])]
+                              : b.at[static_cast<size_t>(offset[2] + k * stride[2])];
+                  }
+                });
+  }
+
+  void reduction(const Node& node, const Chunk& chunk, Array& out) {
+    Chunk whole = chunk;
+    for (const int dim : node.reduced) {
+      whole.low[static_cast<size_t>(dim)] = 0;
+      whole.extent[static_cast<size_t>(dim)] = leaves_->extents()[static_cast<size_t>(dim)];
+    }
+    const Array& a = at(node.args[0], whole);
+    const Grid reduced = grid_of(node.reduced, whole);
+    for_runs<1>(out.grid, {&a.grid},
+                [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
+                  for (int64_t k = 0; k < n; ++k)
+                    out.at[static_cast<size_t>(done + k)] =
+                        reduce(node, a, reduced, offset[0] + k * stride[0]);
+                });
+  }
+
+  template <typename Visit>
+  static void each(const Array& a, const Grid& reduced, int64_t base, Visit visit) {
+    for_runs<1>(reduced, {&a.grid},
+                [&](int64_t, int64_t n, const auto& offset, const auto& stride) {
+                  for (int64_t k = 0; k < n; ++k)
+                    visit(a.at[static_cast<size_t>(base + offset[0] + k * stride[0])]);
+                });
+  }
+
+  Element reduce(const Node& node, const Array& a, const Grid& reduced, int64_t base) const {
+    if (node.op == Op::max || node.op == Op::min) return extremum(node, a, reduced, base);
+    Element total = exact(0);
+    each(a, reduced, base, [&](const Element& x) { total = add(total, x); });
+    if (node.op == Op::sum) return total;
+    const Element n = exact(static_cast<double>(reduced.size));
+    const Element mean = div(total, n);
+    if (node.op == Op::mean) return mean;
+    Element squares = exact(0);
+    each(a, reduced, base, [&](const Element& x) {
+      const Element d = sub(x, mean);
+      squares = add(squares, mul(d, d));
+    });
+    return div(squares, n);
+  }
+
+  Element extremum(const Node& node, const Array& a, const Grid& reduced, int64_t base) const {
+    Element best = exact(-std::numeric_limits<double>::infinity());
+    bool first = true;
+    each(a, reduced, base, [&](const Element& x) {
+      const Element y = node.op == Op::max ? x : negated(x);
+      best = first ? y : larger(best, y);
+      first = false;
+    });
+    return node.op == Op::max ? best : negated(best);
+  }
+
+  const Graph& graph_;
+  RowEvaluator* leaves_ = nullptr;
+  std::deque<Array> arrays_;
+};
+
+}  // namespace assay
