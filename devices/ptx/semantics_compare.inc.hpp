@@ -186,11 +186,13 @@ template <class U, U True, class Source, Compare C, BoolOp B>
 void set_plain(Rows& r) {
   setp_plain<Source, C>(r);
   spread<U, True>(r.d, combine<B>(r.p_out, r.pa));
+  r.p_out = r.p_out2 = 0;  // set has no predicate result
 }
 template <uint32_t True, class Source, Compare C, BoolOp B>
 void set_pairs(Rows& r) {
   setp_pairs<Source, C, BoolOp::none>(r);
   spread_pairs<True>(r.d, combine<B>(r.p_out, r.pa), combine<B>(r.p_out2, r.pa));
+  r.p_out = r.p_out2 = 0;
 }
 
 template <class Source, Compare C, BoolOp B>

@@ -35,6 +35,10 @@ inline Instruction instruction_of(const std::string& spelling, size_t sources = 
   return match.prototype;
 }
 
+inline bool in_table(const std::string& spelling) {
+  return match_spelling(spelling).reason.empty();
+}
+
 /// One lane's operands, or results: bits in the low end.
 struct Lane {
   uint64_t a = 0, b = 0, c = 0, e = 0;
