@@ -230,7 +230,7 @@ void add_far_counts(const Facts& facts, std::vector<Case>& out) {
     Random random(static_cast<uint64_t>(3000 + i));
     Case c;
     c.kernel = facts.contract.name;
-    choose_variant(facts.contract, i, c);
+    choose_variant(facts.contract, i / 2, c);
     const bool counts = i % 2 == 0 && !(past_31 && past_32);
     if (!(counts ? draw_far_count(facts, random, c) : draw_many_blocks(facts, random, c))) continue;
     telling_values(facts, random, c);

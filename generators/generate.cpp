@@ -125,7 +125,7 @@ std::optional<Instance> settle(const Facts& facts, Case& c, int64_t work_limit, 
       Instance instance = instantiate(facts.contract, c);
       if (work_estimate(instance) <= work_limit) return instance;
       if (c.blocks.size() > 1) {
-        c.blocks.resize((c.blocks.size() + 1) / 2);
+        c.blocks.erase(c.blocks.begin() + (c.blocks.size() - 1) / 2);  // the last one stays
       } else if (!shrink_sizes(facts, c)) {
         return std::nullopt;
       } else {

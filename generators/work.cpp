@@ -32,12 +32,21 @@ class TermCounter {
     return uint32_t{1} << (dims_.size() - 1);
   }
 
+  /// A tensor or a line of the formula; a scalar may carry a dimension's name.
+  bool is_operand(const std::string& name) const {
+    const Tensor* const tensor = instance_.find(name);
+    return (tensor != nullptr && !tensor->is_scalar()) ||
+           std::any_of(lines_.begin(), lines_.end(),
+                       [&](const auto& line) { return line.first == name; });
+  }
+
   uint32_t named(const std::string& name) {
     for (const auto& [line, dims] : lines_) {
       if (line == name) return dims;
     }
     uint32_t out = 0;
-    if (const Tensor* const tensor = instance_.find(name)) {
+    const Tensor* const tensor = instance_.find(name);
+    if (tensor != nullptr && !tensor->is_scalar()) {
       for (size_t d = 0; d < tensor->shape.size(); ++d) {
         if (!tensor->dims[d].empty()) out |= bit_of(tensor->dims[d], tensor->shape[d]);
       }
@@ -54,8 +63,7 @@ class TermCounter {
     for (size_t i = 0; i < node.operands.size(); ++i) {
       const Expr& operand = *node.operands[i];
       const bool is_dimension = node.kind == Expr::Kind::call && i > 0 &&
-                                operand.kind == Expr::Kind::name &&
-                                instance_.find(operand.text) == nullptr;
+                                operand.kind == Expr::Kind::name && !is_operand(operand.text);
       (is_dimension ? reduced : all) |= walk(operand);
     }
     if (node.kind == Expr::Kind::index) {
