@@ -4,9 +4,13 @@
 
 #include "oracles/rows.hpp"
 
+// Vectors are passed between inlined functions only.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
 namespace assay::rows {
 namespace {
 #include "oracles/rows_impl.inc.hpp"
+#include "oracles/rows_vector.inc.hpp"
 }  // namespace
 
 const Kernels& avx2_kernels() {

@@ -113,31 +113,6 @@ int mul(int n, In a, In b, bool exact, Out o) {
   return seen.flags();
 }
 
-// (a + s)/(b + t) - a/b = (s - (a/b) t)/(b + t).
-int div(int n, In a, In b, Out o) {
-  Seen seen;
-#pragma GCC ivdep
-  for (int i = 0; i < n; ++i) {
-    const double v = a.v[i] / b.v[i];
-    const double p = v * b.v[i];
-    const bool exact = (p == a.v[i]) & (product_residue(v, b.v[i], p) == 0);
-    const double vm = absolute(v) * (1 + 0x1p-50);
-    const double bm = absolute(b.v[i]) - b.e[i];
-    const double in_e = a.e[i] + vm * b.e[i];
-    const double spread = in_e == 0 ? 0 : bm > 0 ? in_e / bm : 1 / 0.0;
-    const double e = spread + (exact ? 0 : vm * kHalfUlp + kTiny);
-    const double s = larger(a.lo[i], a.hi[i]);
-    const double t = larger(b.lo[i], b.hi[i]);
-    const double reach = bm - t;
-    // |exact quotient| <= vm + spread.
-    const double in_dev = s + (t == 0 ? 0 : (vm + spread) * t);
-    const double any = 0 / 0.0;
-    const double dev = in_dev == 0 ? 0 : reach > 0 ? in_dev / reach * (1 + 0x1p-50) : any;
-    put(o, i, v, e, dev, dev, a.e[i] + b.e[i], s + t, seen);
-  }
-  return seen.flags();
-}
-
 int neg(int n, In a, Out o) {
   Seen seen;
 #pragma GCC ivdep
@@ -238,69 +213,6 @@ inline double exp_core(double x) {
   return std::bit_cast<double>(std::bit_cast<uint64_t>(p) + (std::bit_cast<uint64_t>(t) << 52));
 }
 
-inline double floor_small(double x) {
-  constexpr double magic = 0x1.8p52;
-  const double r = (x + magic) - magic;
-  return r > x ? r - 1 : r;
-}
-
-/// k ulps of a result of that magnitude: the larger binade counts.
-inline double published(double magnitude, double argument, const Accuracy& accuracy,
-                        const Rounding& rounding) {
-  const double k = accuracy.ulps + floor_small(accuracy.slope * argument);
-  const double ulp =
-      larger(power_below(magnitude * (1 + 0x1p-40)), rounding.min_normal) * (2 * rounding.u);
-  return k * ulp + accuracy.absolute + accuracy.relative * magnitude;
-}
-
-int exp(int n, In a, const Accuracy& accuracy, const Rounding& rounding, Out o) {
-  Seen seen;
-  uint64_t wide = 0;
-#pragma GCC ivdep
-  for (int i = 0; i < n; ++i) {
-    const double x = a.v[i];
-    const double clamped = x > 709 ? 709 : x > -707 ? x : -707;
-    const double core = exp_core(clamped);
-    const bool none = x < -707;  // below every format: 0, give or take 2^-1000
-    const bool nan = x != x;
-    const bool huge = x > 709;
-    const bool infinite = !finite(x);
-    const double edge = infinite ? x : 0x1p1023;  // exact values beyond double: error infinite
-    const double large = huge ? edge : core;
-    const double v = nan ? x : none ? 0 : large;
-    const double h = a.e[i];
-    const bool one = (x == 0) & (h == 0);
-    const double grown = h * (1 + h);
-    const double known = none ? 0x1p-1000 : core * (kExpError + grown * (1 + 0x1p-40));
-    const double bounded = huge | !(h <= 1) ? 1 / 0.0 : known;
-    const double e = one | infinite ? 0 : bounded;
-    const double reach = larger(a.lo[i], a.hi[i]);
-    wide |= reach <= 1 ? 0 : 1;
-    const double up = a.hi[i];
-    const double down = a.lo[i] < 1 ? a.lo[i] : 1;
-    const double magnitude = (v + e) * (1 + up * (1 + up));
-    const bool special = (one | infinite) & (reach == 0);
-    const double own =
-        special ? 0
-                : published(magnitude, absolute(clamped) + h + reach, accuracy, rounding) +
-                      rounding.eta;
-    const double hi = special ? 0 : (v + e) * (up * (1 + up)) + own;
-    double lo = special ? 0 : (v + e) * down + own;
-    lo = lo < v + e ? lo : v + e;  // a correct exponential is not negative
-    put(o, i, v, e, lo, hi, h, reach, seen);
-  }
-  if (wide != 0)  // exponents off by more than 1: expm1(h) < h(1 + h) holds no longer
-    for (int i = 0; i < n; ++i) {
-      const double up = a.hi[i];
-      if (up <= 1) continue;
-      const double grown = up < 700 ? exp_core(up) * (1 + 0x1p-40) : 1 / 0.0;
-      const double top = (o.v[i] + o.e[i]) * grown;
-      o.hi[i] =
-          top + published(top, absolute(a.v[i]) + a.e[i] + up, accuracy, rounding) + rounding.eta;
-    }
-  return seen.flags();
-}
-
 int sqrt(int n, In a, Out o) {
   Seen seen;
 #pragma GCC ivdep
@@ -344,62 +256,6 @@ int rsqrt(int n, In a, Out o) {
                       : end < 0 ? any
                                 : v - 1 / __builtin_sqrt(x + a.e[i] + a.hi[i]) + slack;
     put(o, i, v, spread + v * 0x1p-51, lo, hi, a.e[i], dev, seen);
-  }
-  return seen.flags();
-}
-
-int settle(int n, In a, const Rounding& r, double* lo, double* hi) {
-  uint64_t allowance = 0;
-  const double u = r.u * r.weight;
-  const double above = r.largest * (1 - 2 * r.u);
-  const double grid = r.smallest * 0x1.8p52;
-  const double split = r.native_double ? 1 : r.split;  // 1: everything fits
-  const int once = r.weight == 1 ? 1 : 0;
-  const double gradual = r.smallest > 0 ? 1 : 0;
-  const double widen_above = r.widen ? above : 1 / 0.0;
-#pragma GCC ivdep
-  for (int i = 0; i < n; ++i) {
-    const double v = a.v[i];
-    const double m = absolute(v);
-    const double c = v * split;
-    const bool fits = c - (c - v) == v;
-    const bool subnormal = (gradual != 0) & ((v + grid) - grid == v);
-    const bool normal = (m >= r.min_normal) | (v == 0) | subnormal;
-    const double reach = a.lo[i] + a.hi[i];
-    const bool exact = fits & normal & (a.e[i] == 0) & (reach == 0) & (m <= r.largest);
-    const double top = m + a.e[i] + larger(a.lo[i], a.hi[i]);
-    const bool plain = (v - v != 0) | (exact & ((once != 0) | (v == 0)));
-    const double own = plain ? 0 : u * top + r.eta;
-    const bool over = (own > 0) & (top >= widen_above);
-    const double infinite = 1 / 0.0;
-    double down = (a.lo[i] + own) * kOutward;
-    double up = (a.hi[i] + own) * kOutward;
-    up = over & !(v + a.hi[i] < 0) ? infinite : up;
-    down = over & !(v - a.lo[i] > 0) ? infinite : down;
-    lo[i] = down;
-    hi[i] = up;
-    allowance |= bits_of(down) | bits_of(up);
-  }
-  return allowance == 0 ? 0 : kAnyAllowance;
-}
-
-int publish(int n, In x, const Accuracy& accuracy, const Rounding& rounding, Out o) {
-  Seen seen;
-#pragma GCC ivdep
-  for (int i = 0; i < n; ++i) {
-    const double spread = x.e[i] + larger(x.lo[i], x.hi[i]);
-    const double least = absolute(x.v[i]) - spread;
-    const double most = absolute(x.v[i]) + spread;
-    const bool documented = (least >= accuracy.low) & (most <= accuracy.high);
-    const double magnitude = absolute(o.v[i]) + o.e[i] + larger(o.lo[i], o.hi[i]);
-    const double own = published(magnitude, most, accuracy, rounding) + rounding.eta;
-    const double any = 0 / 0.0;
-    const bool ok = finite(o.v[i]);
-    const double added = ok ? (documented ? own : any) : 0;
-    o.lo[i] = (o.lo[i] + added) * kOutward;
-    o.hi[i] = (o.hi[i] + added) * kOutward;
-    seen.error |= bits_of(o.e[i]);
-    seen.allowance |= bits_of(o.lo[i]) | bits_of(o.hi[i]);
   }
   return seen.flags();
 }
@@ -579,41 +435,4 @@ void from_bf16(int64_t n, const uint8_t* bits, double* v) {
     std::memcpy(&h, bits + 2 * i, 2);
     v[i] = static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(h) << 16));
   }
-}
-
-// got is accepted when its rounding cell meets [exact - lo, exact + hi]. Half an ulp on the side
-// of smaller spacing, shrunk by 2^-20, leaves ties and doubts to the slow path.
-MatchTotals match(int n, In a, const double* got, const MatchFormat& format, uint8_t* ok) {
-  uint64_t bad = 0;
-  int64_t weak = 0;
-  int64_t share = 0;  // bits of a double >= 0: they sort as the numbers do
-#pragma GCC ivdep
-  for (int i = 0; i < n; ++i) {
-    const double v = a.v[i];
-    const double g = got[i];
-    const double d = g - v;
-    const double size = absolute(d);
-    const double before = absolute(g) * (1 - 0x1p-53);
-    const double half = larger(power_below(before), format.min_normal) * format.half_scale;
-    const double dev = d > 0 ? a.hi[i] : a.lo[i];
-    const double wide = larger(a.lo[i], a.hi[i]);
-    const double room = half * (1 - 0x1p-20) + dev * (1 - 0x1p-40);
-    const bool near = (size * (1 + 0x1p-50) + a.e[i] <= room) & (absolute(g) <= format.largest);
-    const bool both_nan = (v != v) & (g != g) & (wide == 0);
-    const bool same_infinity = (v == g) & !finite(v) & (wide == 0);
-    const bool good = near | both_nan | same_infinity;
-    ok[i] = good ? 1 : 0;
-    const bool is_weak = wide > 0.25 * absolute(v);
-    const double over = larger(size - half, 0);
-    const double used = good & near & !is_weak & (dev > 0) ? over / dev : 0;
-    const int64_t used_bits = std::bit_cast<int64_t>(used);
-    bad |= good ? 0 : 1;
-    weak += is_weak ? 1 : 0;
-    share = used_bits > share ? used_bits : share;
-  }
-  MatchTotals out;
-  out.all = bad == 0;
-  out.weak = weak;
-  out.share = std::bit_cast<double>(share);
-  return out;
 }

@@ -1,0 +1,307 @@
+// The busiest rows, four elements at a time in the compiler's vector types: the same source and the
+// same bits with and without AVX2. Included after rows_impl.inc.hpp.
+
+typedef double Vec __attribute__((vector_size(32)));
+typedef long long Mask __attribute__((vector_size(32)));
+#define ASSAY_INLINE inline __attribute__((always_inline))
+
+ASSAY_INLINE Vec load(const double* p) {
+  Vec v;
+  __builtin_memcpy(&v, p, sizeof v);
+  return v;
+}
+ASSAY_INLINE void store(double* p, Vec v) { __builtin_memcpy(p, &v, sizeof v); }
+ASSAY_INLINE Vec splat(double x) { return Vec{x, x, x, x}; }
+ASSAY_INLINE Vec vabs(Vec x) { return (Vec)((Mask)x & 0x7fffffffffffffffll); }
+ASSAY_INLINE Vec vlarger(Vec a, Vec b) { return a > b ? a : b; }
+ASSAY_INLINE Mask vfinite(Vec x) { return x - x == 0; }
+ASSAY_INLINE Vec vpower_below(Vec x) { return (Vec)((Mask)x & 0x7ff0000000000000ll); }
+ASSAY_INLINE bool any(Mask m) { return (m[0] | m[1] | m[2] | m[3]) != 0; }
+
+struct VecIn {
+  Vec v, e, lo, hi;
+};
+
+/// Calls body(VecIn, i, count) for each four elements; the last may have fewer, padded with its
+/// first.
+template <typename Body>
+ASSAY_INLINE void each_four(int n, In a, Body body) {
+  int i = 0;
+  for (; i + 4 <= n; i += 4)
+    body(VecIn{load(a.v + i), load(a.e + i), load(a.lo + i), load(a.hi + i)}, i, 4);
+  if (i == n) return;
+  double pad[4][4];
+  for (int k = 0; k < 4; ++k) {
+    const int from = i + k < n ? i + k : i;
+    pad[0][k] = a.v[from];
+    pad[1][k] = a.e[from];
+    pad[2][k] = a.lo[from];
+    pad[3][k] = a.hi[from];
+  }
+  body(VecIn{load(pad[0]), load(pad[1]), load(pad[2]), load(pad[3])}, i, n - i);
+}
+
+ASSAY_INLINE VecIn load_four(In a, int i, int count) {
+  if (count == 4) return {load(a.v + i), load(a.e + i), load(a.lo + i), load(a.hi + i)};
+  VecIn out;
+  for (int k = 0; k < 4; ++k) {
+    const int from = i + (k < count ? k : 0);
+    out.v[k] = a.v[from];
+    out.e[k] = a.e[from];
+    out.lo[k] = a.lo[from];
+    out.hi[k] = a.hi[from];
+  }
+  return out;
+}
+
+ASSAY_INLINE void store_some(double* p, Vec v, int count) {
+  if (count == 4) return store(p, v);
+  for (int k = 0; k < count; ++k) p[k] = v[k];
+}
+
+struct VecSeen {
+  Mask error{};
+  Mask allowance{};
+  int flags() const { return (any(error) ? kAnyError : 0) | (any(allowance) ? kAnyAllowance : 0); }
+};
+
+/// As `put`, for four.
+ASSAY_INLINE void vput(Out o, int i, int count, Vec v, Vec e, Vec lo, Vec hi, Vec in_e, Vec in_dev,
+                       VecSeen& seen) {
+  const Mask ok = vfinite(v);
+  const Vec taint_e = in_e - in_e;
+  const Vec taint_dev = in_dev - in_dev;
+  e = ok ? e * kOutward : taint_e;
+  lo = ok ? lo * kOutward : taint_dev;
+  hi = ok ? hi * kOutward : taint_dev;
+  store_some(o.v + i, v, count);
+  store_some(o.e + i, e, count);
+  store_some(o.lo + i, lo, count);
+  store_some(o.hi + i, hi, count);
+  seen.error |= (Mask)e;
+  seen.allowance |= (Mask)lo | (Mask)hi;
+}
+
+ASSAY_INLINE Vec vproduct_residue(Vec a, Vec b, Vec p) {
+  const double splitter = 0x1p27 + 1;
+  const Vec ca = splitter * a;
+  const Vec ah = ca - (ca - a);
+  const Vec al = a - ah;
+  const Vec cb = splitter * b;
+  const Vec bh = cb - (cb - b);
+  const Vec bl = b - bh;
+  return ((ah * bh - p) + ah * bl + al * bh) + al * bl;
+}
+
+// (a + s)/(b + t) - a/b = (s - (a/b) t)/(b + t).
+int div(int n, In x, In y, Out o) {
+  VecSeen seen;
+  const Vec infinity = splat(1 / 0.0);
+  const Vec any_value = splat(0 / 0.0);
+  const Vec zero{};
+  each_four(n, x, [&](const VecIn& a, int i, int count) {
+    const VecIn b = load_four(y, i, count);
+    const Vec v = a.v / b.v;
+    const Vec p = v * b.v;
+    const Mask exact = (p == a.v) & (vproduct_residue(v, b.v, p) == 0);
+    const Vec vm = vabs(v) * (1 + 0x1p-50);
+    const Vec bm = vabs(b.v) - b.e;
+    const Vec in_e = b.e == 0 ? a.e : a.e + vm * b.e;
+    const Vec divided = bm > 0 ? in_e / bm : infinity;
+    const Vec spread = in_e == 0 ? zero : divided;
+    const Vec e = spread + (exact ? zero : vm * kHalfUlp + kTiny);
+    const Vec s = vlarger(a.lo, a.hi);
+    const Vec t = vlarger(b.lo, b.hi);
+    const Vec reach = bm - t;
+    // |exact quotient| <= vm + spread.
+    const Vec in_dev = s + (t == 0 ? zero : (vm + spread) * t);
+    const Vec bounded = reach > 0 ? in_dev / reach * (1 + 0x1p-50) : any_value;
+    const Vec dev = in_dev == 0 ? zero : bounded;
+    vput(o, i, count, v, e, dev, dev, a.e + b.e, s + t, seen);
+  });
+  return seen.flags();
+}
+
+/// exp_core, for four.
+ASSAY_INLINE Vec vexp_core(Vec x) {
+  constexpr double magic = 0x1.8p52;
+  const Vec t = x * 0x1.71547652b82fep+0 + magic;
+  const Vec k = t - magic;
+  const Vec r = (x - k * 0x1.62e42feep-1) - k * 0x1.a39ef35793c76p-33;
+  Vec q = splat(1.0 / 6227020800);
+  q = q * r + 1.0 / 479001600;
+  q = q * r + 1.0 / 39916800;
+  q = q * r + 1.0 / 3628800;
+  q = q * r + 1.0 / 362880;
+  q = q * r + 1.0 / 40320;
+  q = q * r + 1.0 / 5040;
+  q = q * r + 1.0 / 720;
+  q = q * r + 1.0 / 120;
+  q = q * r + 1.0 / 24;
+  q = q * r + 1.0 / 6;
+  q = q * r + 0.5;
+  const Vec p = 1 + (r + (r * r) * q);
+  return (Vec)((Mask)p + ((Mask)t << 52));
+}
+
+/// k ulps of a result of that magnitude: the larger binade counts.
+ASSAY_INLINE Vec vpublished(Vec magnitude, Vec argument, const Accuracy& accuracy,
+                            const Rounding& rounding) {
+  constexpr double magic = 0x1.8p52;
+  const Vec grown = accuracy.slope * argument;
+  const Vec nearest = (grown + magic) - magic;
+  const Vec floor = nearest > grown ? nearest - 1 : nearest;
+  const Vec ulp = vlarger(vpower_below(magnitude * (1 + 0x1p-40)), splat(rounding.min_normal)) *
+                  (2 * rounding.u);
+  const Vec k = accuracy.ulps + (accuracy.slope == 0 ? Vec{} : floor);
+  return k * ulp + accuracy.absolute + accuracy.relative * magnitude;
+}
+
+int exp(int n, In x, const Accuracy& accuracy, const Rounding& rounding, Out o) {
+  VecSeen seen;
+  Mask far{};
+  const Vec zero{};
+  const Vec one = splat(1);
+  const Vec infinity = splat(1 / 0.0);
+  each_four(n, x, [&](const VecIn& a, int i, int count) {
+    const Vec below = splat(-707);
+    const Vec above = splat(709);
+    const Vec at_least = a.v > -707 ? a.v : below;
+    const Vec clamped = a.v > 709 ? above : at_least;
+    const Vec core = vexp_core(clamped);
+    const Mask is_finite = vfinite(a.v);
+    const Mask huge = a.v > 709;
+    const Mask none = a.v < -707;  // below every format: 0, give or take 2^-1000
+    // Exact values beyond double's range: some number, with an infinite error.
+    const Vec edge = is_finite ? splat(0x1p1023) : a.v;
+    const Vec large = huge ? edge : core;
+    const Vec number = none ? zero : large;
+    const Vec v = a.v == a.v ? number : a.v;
+    const Vec h = a.e;
+    const Mask at_zero = (a.v == 0) & (h == 0);
+    const Vec known = none ? splat(0x1p-1000) : core * (kExpError + h * (1 + h) * (1 + 0x1p-40));
+    const Vec bounded = (huge | ~(h <= 1)) ? infinity : known;
+    const Vec e = (at_zero | ~is_finite) ? zero : bounded;
+    const Vec reach = vlarger(a.lo, a.hi);
+    far |= ~(reach <= 1);
+    const Vec down = a.lo < 1 ? a.lo : one;
+    const Vec grown = a.hi * (1 + a.hi);
+    const Mask special = (at_zero | ~is_finite) & (reach == 0);
+    const Vec top = v + e;
+    const Vec own =
+        vpublished(top * (1 + grown), vabs(clamped) + h + reach, accuracy, rounding) + rounding.eta;
+    const Vec hi = special ? zero : top * grown + own;
+    const Vec fall = special ? zero : top * down + own;
+    const Vec lo = fall < top ? fall : top;  // a correct exponential is not negative
+    vput(o, i, count, v, e, lo, hi, h, reach, seen);
+  });
+  if (!any(far)) return seen.flags();
+  // Exponents off by more than 1: expm1(h) <= h (1 + h) holds no longer.
+  for (int i = 0; i < n; ++i) {
+    const double up = x.hi[i];
+    if (up <= 1 || !finite(o.v[i])) continue;
+    const double grown = up < 700 ? exp_core(up) * (1 + 0x1p-40) : 1 / 0.0;
+    const double top = (o.v[i] + o.e[i]) * grown;
+    const Vec own =
+        vpublished(splat(top), splat(absolute(x.v[i]) + x.e[i] + up), accuracy, rounding);
+    o.hi[i] = top + own[0] + rounding.eta;
+  }
+  return seen.flags();
+}
+
+int settle(int n, In x, const Rounding& r, double* lo, double* hi) {
+  Mask allowance{};
+  const double u = r.u * r.weight;
+  const double grid = r.smallest * 0x1.8p52;
+  const double split = r.native_double ? 1 : r.split;  // 1: everything fits
+  const Mask once = splat(r.weight) == 1;
+  const Mask gradual = splat(r.smallest) > 0;
+  const Vec limit = splat(r.widen ? r.largest * (1 - 2 * r.u) : 1 / 0.0);
+  const Vec infinity = splat(1 / 0.0);
+  const Vec zero{};
+  each_four(n, x, [&](const VecIn& a, int i, int count) {
+    const Vec m = vabs(a.v);
+    const Vec c = a.v * split;
+    const Mask fits = c - (c - a.v) == a.v;
+    const Mask normal = (m >= r.min_normal) | (a.v == 0) | (gradual & ((a.v + grid) - grid == a.v));
+    const Vec wide = vlarger(a.lo, a.hi);
+    const Mask exact = fits & normal & (a.e == 0) & (wide == 0) & (m <= r.largest);
+    const Mask plain = ~vfinite(a.v) | (exact & (once | (a.v == 0)));
+    const Vec top = m + a.e + wide;
+    const Vec own = plain ? zero : u * top + r.eta;
+    const Mask over = (own > 0) & (top >= limit);
+    const Vec down = (a.lo + own) * kOutward;
+    const Vec up = (a.hi + own) * kOutward;
+    const Vec up_out = (over & ~(a.v + a.hi < 0)) ? infinity : up;
+    const Vec down_out = (over & ~(a.v - a.lo > 0)) ? infinity : down;
+    store_some(lo + i, down_out, count);
+    store_some(hi + i, up_out, count);
+    allowance |= (Mask)down_out | (Mask)up_out;
+  });
+  return any(allowance) ? kAnyAllowance : kNoFlags;
+}
+
+int publish(int n, In x, const Accuracy& accuracy, const Rounding& rounding, Out o) {
+  VecSeen seen;
+  const Vec zero{};
+  const Vec any_value = splat(0 / 0.0);
+  each_four(n, x, [&](const VecIn& a, int i, int count) {
+    const VecIn f = load_four({o.v, o.e, o.lo, o.hi}, i, count);
+    const Vec spread = a.e + vlarger(a.lo, a.hi);
+    const Vec most = vabs(a.v) + spread;
+    const Mask documented = (vabs(a.v) - spread >= accuracy.low) & (most <= accuracy.high);
+    const Vec magnitude = vabs(f.v) + f.e + vlarger(f.lo, f.hi);
+    const Vec own = vpublished(magnitude, most, accuracy, rounding) + rounding.eta;
+    const Vec known = documented ? own : any_value;
+    const Vec added = vfinite(f.v) ? known : zero;
+    const Vec lo = (f.lo + added) * kOutward;
+    const Vec hi = (f.hi + added) * kOutward;
+    store_some(o.lo + i, lo, count);
+    store_some(o.hi + i, hi, count);
+    seen.error |= (Mask)f.e;
+    seen.allowance |= (Mask)lo | (Mask)hi;
+  });
+  return seen.flags();
+}
+
+// got is accepted when its rounding cell meets [exact - lo, exact + hi]. Half an ulp on the side
+// of smaller spacing, shrunk by 2^-20, leaves ties and doubts to the slow path.
+MatchTotals match(int n, In x, const double* got, const MatchFormat& format, uint8_t* ok) {
+  Mask bad{};
+  Mask weak{};
+  Vec share{};
+  const Vec zero{};
+  each_four(n, x, [&](const VecIn& a, int i, int count) {
+    const Vec g = load_four({got, got, got, got}, i, count).v;
+    const Vec d = g - a.v;
+    const Vec size = vabs(d);
+    const Vec gm = vabs(g);
+    const Vec half =
+        vlarger(vpower_below(gm * (1 - 0x1p-53)), splat(format.min_normal)) * format.half_scale;
+    const Vec dev = d > 0 ? a.hi : a.lo;
+    const Vec wide = vlarger(a.lo, a.hi);
+    const Vec room = half * (1 - 0x1p-20) + dev * (1 - 0x1p-40);
+    const Mask near = (size * (1 + 0x1p-50) + a.e <= room) & (gm <= format.largest);
+    const Mask both_nan = (a.v != a.v) & (g != g) & (wide == 0);
+    const Mask same_infinity = (a.v == g) & ~vfinite(a.v) & (wide == 0);
+    const Mask good = near | both_nan | same_infinity;
+    const Mask is_weak = wide > 0.25 * vabs(a.v);
+    const Mask counts = near & ~is_weak & (dev > 0);
+    const Vec over = vlarger(size - half, zero);
+    const Vec used = counts ? over / dev : zero;
+    share = vlarger(used, share);
+    bad |= ~good;
+    for (int k = 0; k < count; ++k) ok[i + k] = good[k] != 0 ? 1 : 0;
+    if (count == 4)
+      weak -= is_weak;
+    else
+      for (int k = 0; k < count; ++k) weak[0] -= is_weak[k];
+  });
+  MatchTotals out;
+  out.all = !any(bad);
+  out.weak = weak[0] + weak[1] + weak[2] + weak[3];
+  for (int k = 0; k < 4; ++k) out.share = larger(share[k], out.share);
+  return out;
+}
+
+#undef ASSAY_INLINE
