@@ -144,9 +144,10 @@ ASSAY_INLINE double deviation(uint32_t h) {
   return (h & 2u) ? uniform : (h & 1u) ? 1.0 : -1.0;
 }
 
-/// Unit in the last place of f32 at magnitude y.
+/// Unit in the last place of f32 at magnitude y; the smaller one where the exact value, which y
+/// approximates, may lie below a power of two.
 ASSAY_INLINE double ulp32(double y) {
-  uint64_t exponent = bits_of(y) & 0x7ff0000000000000ull;
+  uint64_t exponent = bits_of(y * (1 - 0x1p-27)) & 0x7ff0000000000000ull;
   double ulp = f64_of(exponent) * 0x1p-23;
   return ulp > 0x1p-149 ? ulp : 0x1p-149;
 }
@@ -163,7 +164,7 @@ ASSAY_INLINE Target target(float a, float b) {
     double n = (x + 0x1.8p52) - 0x1.8p52;
     double scale = f64_of(static_cast<uint64_t>(static_cast<int64_t>(n) + 1023) << 52);
     double value = exp2_fraction(x - n) * scale;
-    return {value, 1.96 * ulp32(value)};
+    return {value, 1.93 * ulp32(value)};
   }
   if (O == Op::rcp) return {1.0 / x, 0.999999 * ulp32(1.0 / x)};
   if (O == Op::div) return {x / y, 1.999999 * ulp32(x / y)};
@@ -198,7 +199,7 @@ ASSAY_INLINE Target target(float a, float b) {
 template <Op O, bool Ftz>
 ASSAY_INLINE float err(float a, float b, float usual) {
   uint32_t magnitude = bits_of(usual) & 0x7fffffffu;
-  if (magnitude == 0 || magnitude >= 0x7f800000u || a == 0) return usual;
+  if (magnitude == 0 || magnitude >= 0x7f800000u || a == 0 || a - a != 0) return usual;
   if (O == Op::ex2 && (bits_of(a) & 0x7f800000u) == 0) return usual;  // 2^subnormal is 1
   Target t = target<O>(a, b);
   double moved = t.value + t.bound * deviation(mix(bits_of(a) ^ (bits_of(b) * 0x9e3779b9u)));

@@ -8,16 +8,21 @@
 namespace assay::ptx::ASSAY_ROWS {
 namespace {
 
-/// 2^f for |f| <= 1/2; relative error 2^-28.5 of the polynomial.
+/// 2^f for |f| <= 1/2: 1 + c f + f (low + f r(f)) with c + low in two parts; relative error 2^-28.5 of
+/// the polynomial. The rounding error of 1 + c f is added back (Dekker's Fast2Sum).
 template <class T>
 ASSAY_INLINE T exp2_fraction(T f) {
-  T p = T(0x1.470b46p-13f);
-  p = p * f + T(0x1.5f7276p-10f);
-  p = p * f + T(0x1.3b270ep-7f);
-  p = p * f + T(0x1.c6ae72p-5f);
-  p = p * f + T(0x1.ebfbe2p-3f);
-  p = p * f + T(0x1.62e432p-1f);
-  return p * f + T(1);
+  constexpr double leading = 0x1.62e4311732dcfp-1;
+  constexpr T c = T(leading), low = T(leading - double(c));
+  T r = T(0x1.470b45aea5b40p-13);
+  r = r * f + T(0x1.5f7276ad6bc2dp-10);
+  r = r * f + T(0x1.3b270e6a33a8dp-7);
+  r = r * f + T(0x1.c6ae72e06bf49p-5);
+  r = r * f + T(0x1.ebfbe2c53d942p-3);
+  T linear = c * f;
+  T sum = T(1) + linear;
+  T error = (T(1) - sum) + linear;
+  return sum + (error + f * (low + f * r));
 }
 
 /// 2^x in f32, Ftz: with subnormal results flushed. x = n + f with n the nearest integer.
@@ -89,7 +94,7 @@ ASSAY_INLINE double sine(double x) {
   s = s * u - 0x1.a00e0d8bddaefp-13;
   s = s * u + 0x1.1111061f75fe2p-7;
   s = s * u - 0x1.555555480ac92p-3;
-  s = r + r * u * s;
+  s = r * (1.0 + u * s);  // keeps -0
   double c = -0x1.242ad5fb74d22p-22;
   c = c * u + 0x1.a0112026c294dp-16;
   c = c * u - 0x1.6c16b898c9dfcp-10;
