@@ -176,6 +176,7 @@ struct SharedVariable {
 };
 
 struct Code {
+  uint64_t serial = 0;  ///< different for every lowered program of the process
   const Module* module = nullptr;
   const Function* entry = nullptr;
   std::vector<MicroOp> ops;

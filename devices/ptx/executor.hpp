@@ -179,6 +179,7 @@ class Executor {
   std::unique_ptr<BlockState> start_block(std::array<int64_t, 3> at, int64_t linear);
   void recycle(std::unique_ptr<BlockState> block);
   void start_warp(WarpState& warp, BlockState& block, int32_t index);
+  int64_t warp_count() const;
   void prepare_constants();
   uint64_t special_value(Special which) const;
   int64_t block_number(int64_t index, int64_t count) const;
@@ -259,7 +260,7 @@ class Executor {
   const LaunchConfig* config_ = nullptr;
   bool shadow_ = true;
   AlignedBytes constants_;
-  const Code* constants_of_ = nullptr;
+  uint64_t constants_of_ = 0;           ///< Code::serial
   std::array<int64_t, 6> tid_shape_{};  ///< block shape and only_thread that the free blocks have
   std::array<const uint8_t*, 4> bases_{};
   WarpState* warp_ = nullptr;

@@ -1,6 +1,7 @@
 #include "devices/ptx/lower.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 
 namespace assay::ptx {
@@ -19,6 +20,8 @@ std::unique_ptr<Code> lower(const Module& module, const std::string& entry, bool
 
 Lowering::Lowering(const Module& module, bool avx2, int slot)
     : module_(module), avx2_(avx2), code_(std::make_unique<Code>()) {
+  static std::atomic<uint64_t> serials{0};
+  code_->serial = ++serials;
   code_->module = &module_;
   lay_out_module_variables(slot);
 }

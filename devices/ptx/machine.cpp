@@ -149,10 +149,10 @@ uint64_t Executor::special_value(Special which) const {
 }
 
 void Executor::prepare_constants() {
-  if (constants_of_ != code_) {
+  if (constants_of_ != code_->serial) {
     constants_.reserve(code_->constants.size() + 64);
     std::memcpy(constants_.data(), code_->constants.data(), code_->constants.size());
-    constants_of_ = code_;
+    constants_of_ = code_->serial;
   }
   bases_[kConstants] = constants_.data();
   for (const LaunchConstant& c : code_->launch_constants) {

@@ -26,7 +26,7 @@ struct LaunchConfig {
   uint64_t warp_seed = 0;       ///< 0: warps in order
   /// Tests: runs one block with these coordinates, whatever the grid says.
   std::optional<std::array<int64_t, 3>> only_block;
-  /// Tests: only this thread of each block exists; the others count as exited.
+  /// Tests: only this thread of each block exists, whatever the block's shape says.
   std::optional<std::array<int64_t, 3>> only_thread;
 };
 

@@ -324,9 +324,18 @@ static void fill_warp_constants(WarpState& warp, const LaunchConfig& config, int
   warp.live = left >= kLanes ? ~0u : (1u << left) - 1;
   if (config.only_thread) {
     const auto& at = *config.only_thread;
-    const int64_t t = at[0] + config.block[0] * (at[1] + config.block[1] * at[2]);
-    warp.live = t / kLanes == index ? 1u << (t % kLanes) : 0;
+    const int lane = static_cast<int>(at[0] % kLanes);
+    for (int axis = 0; axis < 3; ++axis) {
+      rows[axis * kLanes + lane] = static_cast<uint32_t>(at[static_cast<size_t>(axis)]);
+    }
+    warp.live = 1u << lane;
   }
+}
+
+int64_t Executor::warp_count() const {
+  if (config_->only_thread) return 1;
+  const int64_t threads = config_->block[0] * config_->block[1] * config_->block[2];
+  return (threads + kLanes - 1) / kLanes;
 }
 
 std::unique_ptr<BlockState> Executor::start_block(std::array<int64_t, 3> at, int64_t linear) {
@@ -337,8 +346,7 @@ std::unique_ptr<BlockState> Executor::start_block(std::array<int64_t, 3> at, int
     free_blocks_.pop_back();
   } else {
     block = std::make_unique<BlockState>();
-    const int64_t threads = config_->block[0] * config_->block[1] * config_->block[2];
-    const int64_t warps = (threads + kLanes - 1) / kLanes;
+    const int64_t warps = warp_count();
     for (int64_t w = 0; w < warps; ++w) block->warps.push_back(std::make_unique<WarpState>());
     block->barrier_masks.resize(warps);
     for (int32_t w = 0; w < warps; ++w) fill_warp_constants(*block->warps[w], *config_, w);
@@ -389,7 +397,7 @@ int64_t Executor::block_number(int64_t index, int64_t count) const {
 }
 
 void Executor::run_blocks() {
-  const int64_t warps = (config_->block[0] * config_->block[1] * config_->block[2] + 31) / 32;
+  const int64_t warps = warp_count();
   warp_order_.resize(static_cast<size_t>(warps));
   std::iota(warp_order_.begin(), warp_order_.end(), 0);
   for (int64_t i = warps - 1; i > 0 && config_->warp_seed != 0; --i) {
