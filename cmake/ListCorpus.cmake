@@ -2,6 +2,7 @@
 set(assay_found FALSE)
 foreach(assay_shelf seeds regressions open)
   file(GLOB assay_files ${assay_corpus}/${assay_shelf}/*)
+  list(FILTER assay_files EXCLUDE REGEX "/\\.[^/]*$")
   foreach(assay_file IN LISTS assay_files)
     get_filename_component(assay_entry ${assay_file} NAME_WLE)
     set(assay_test corpus.${assay_name}.${assay_shelf}.${assay_entry})

@@ -36,8 +36,8 @@ std::string first_message(const Run& run, DiagnosticKind kind) {
 
 std::string kind_of(const Verdict& verdict) {
   if (verdict.outcome == Outcome::undecided) return "undecided";
-  // Elements that hold the poison still are "unwritten"; a wrong value weighs more.
-  return verdict.unwritten > 0 && verdict.unwritten >= verdict.wrong ? "unwritten" : "mismatch";
+  // A wrong value weighs more than elements that hold the poison still.
+  return verdict.wrong == 0 && verdict.unwritten > 0 ? "unwritten" : "mismatch";
 }
 
 }  // namespace

@@ -39,6 +39,8 @@ Json kernel_json(const KernelReport& kernel) {
            {"seconds", kernel.seconds}};
   row["skipped"] = Json::object();
   for (const auto& [reason, count] : kernel.skipped) row["skipped"][reason] = count;
+  row["unjudged"] = Json::object();
+  for (const auto& [reason, count] : kernel.unjudged) row["unjudged"][reason] = count;
   row["notes"] = kernel.notes;
   return row;
 }

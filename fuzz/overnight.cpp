@@ -27,7 +27,7 @@ void seed_corpus(const FuzzFolders& folders, const Contract& contract) {
   for (const char* shelf : {"seeds", "regressions"}) {
     const fs::path folder = fs::path(source_root()) / "corpus" / contract.name / shelf;
     for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-      if (!entry.is_regular_file()) continue;
+      if (entry.path().extension() != ".case") continue;
       write_file(corpus + "/" + shelf + "-" + entry.path().filename().string(),
                  read_text(entry.path()));
     }

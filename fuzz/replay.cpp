@@ -24,7 +24,8 @@ std::vector<std::string> files_below(const std::string& folder) {
   std::vector<std::string> files;
   std::error_code ignored;
   for (const auto& entry : fs::recursive_directory_iterator(folder, ignored)) {
-    if (entry.is_regular_file()) files.push_back(entry.path());
+    const bool hidden = entry.path().filename().string().starts_with(".");
+    if (entry.is_regular_file() && !hidden) files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
   return files;

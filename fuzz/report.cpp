@@ -9,12 +9,14 @@ namespace {
 
 constexpr int64_t kMostVariants = 1 << 20;  // beyond this the count is of no use to a reader
 
-/// A case whose every operand is of a well-scaled class, without overrides.
+/// A case whose every operand is of a well-scaled class (generators/values.hpp), without overrides.
 bool is_ordinary(const Case& c) {
-  static const std::set<std::string> well_scaled{"normal", "uniform"};
+  static const std::set<std::string> well_scaled{"normal", "uniform", "exact", "ramp"};
   if (!c.overrides.empty()) return false;
-  return std::all_of(c.values.begin(), c.values.end(),
-                     [](const auto& entry) { return well_scaled.contains(entry.second.name); });
+  return std::all_of(c.values.begin(), c.values.end(), [](const auto& entry) {
+    const std::string& name = entry.second.name;
+    return well_scaled.contains(name) || name.starts_with("index_");
+  });
 }
 
 /// A relation over types, knobs and flags alone; anything else is left to the case's own check.
@@ -48,9 +50,10 @@ int64_t KernelReport::skipped_cases() const {
 void KernelReport::add(const Case& c, const CheckResult& result, double spent) {
   ++cases;
   seconds += spent;
-  if (result.outcome == Outcome::skipped) {
+  if (result.run.status == RunStatus::unsupported) {
     ++skipped[result.skipped];
   } else {
+    if (result.outcome == Outcome::skipped) ++unjudged[result.skipped];
     variants.insert(c.variant().text());
   }
   judged += result.verdict.judged;
@@ -71,6 +74,7 @@ void KernelReport::add(const KernelReport& other) {
   judged += other.judged;
   variants.insert(other.variants.begin(), other.variants.end());
   for (const auto& [reason, count] : other.skipped) skipped[reason] += count;
+  for (const auto& [reason, count] : other.unjudged) unjudged[reason] += count;
   ordinary += other.ordinary;
   weak += other.weak;
   notes.insert(other.notes.begin(), other.notes.end());

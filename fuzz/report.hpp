@@ -17,10 +17,11 @@ struct KernelReport {
   std::string kernel;
   std::string contract;  ///< path of the contract file
   int64_t cases = 0;
-  int64_t judged = 0;              ///< elements
-  std::set<std::string> variants;          ///< variants that ran, as text
-  int64_t variants_total = 0;              ///< that the contract admits
-  std::map<std::string, int64_t> skipped;  ///< cases by reason
+  int64_t judged = 0;                       ///< elements
+  std::set<std::string> variants;           ///< variants that ran, as text
+  int64_t variants_total = 0;               ///< that the contract admits
+  std::map<std::string, int64_t> skipped;   ///< cases that the device does not support, by reason
+  std::map<std::string, int64_t> unjudged;  ///< cases that ran, without a judged element, by reason
   /// Judged elements of ordinary cases (every operand of a well-scaled class), and the weakly
   /// judged among them: the measure of JUDGING's 20 %.
   int64_t ordinary = 0;

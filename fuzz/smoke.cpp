@@ -77,6 +77,7 @@ std::set<std::string> known_identities(const Contract& contract) {
   for (const fs::path& root : {fs::path(source_root()) / "corpus" / contract.name,
                                fs::path(contract.path).parent_path() / "corpus" / contract.name}) {
     for (const auto& entry : fs::directory_iterator(root / "open", ignored)) {
+      if (entry.path().extension() != ".case") continue;
       const Case c = load_case(entry.path());
       Finding f{c.kernel, c.recorded.kind, c.recorded.rule, c.recorded.file, c.recorded.line};
       known.insert(f.identity());

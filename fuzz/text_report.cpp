@@ -83,6 +83,9 @@ std::string notes_text(const Report& report) {
     for (const auto& [reason, count] : kernel.skipped) {
       text += kernel.kernel + ": " + std::to_string(count) + " skipped: " + reason + "\n";
     }
+    for (const auto& [reason, count] : kernel.unjudged) {
+      text += kernel.kernel + ": " + std::to_string(count) + " cases not judged: " + reason + "\n";
+    }
     for (const std::string& note : kernel.notes) text += kernel.kernel + ": " + note + "\n";
     if (kernel.weak_share() > kMostWeak && !kernel.weak_is_explained) {
       text += kernel.kernel +
