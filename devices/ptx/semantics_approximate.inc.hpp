@@ -43,9 +43,9 @@ void lg2_f32(Rows& r) {
     float x = flush_if<Ftz>(a);
     Reduced q = reduce_log(x);
     float result = q.exponent + log2_fraction(q.m);
-    result = x < f32_of(0x7f800000u) ? result : x;  // +inf; NaN
-    result = x == 0 ? f32_of(0xff800000u) : result;
-    return x < 0 ? f32_of(kNan32) : canonical(result);
+    result = choose(x < f32_of(0x7f800000u), result, x);
+    result = choose(x == 0, f32_of(0xff800000u), result);
+    return choose(x >= 0, result, f32_of(kNan32));
   });
 }
 // sin and cos: absolute 2^-20.5 on [-2 pi, 2 pi], 2^-14.7 on [-100 pi, 100 pi].

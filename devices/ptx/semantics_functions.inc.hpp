@@ -42,8 +42,8 @@ ASSAY_INLINE float exp2_f32(float x) {
     int32_t first = n >> 1, second = n - first;
     result = p * f32_of(uint32_t(first + 127) << 23) * f32_of(uint32_t(second + 127) << 23);
   }
-  result = x >= 128.0f ? f32_of(0x7f800000u) : result;
-  return x == x ? result : f32_of(kNan32);
+  result = choose(x >= 128.0f, f32_of(0x7f800000u), result);
+  return choose(x == x, result, f32_of(kNan32));
 }
 
 /// A positive f32 as m 2^exponent with m in [sqrt(1/2), sqrt(2)), exact.
@@ -107,7 +107,7 @@ ASSAY_INLINE double sine(double x) {
 template <int Shift>
 ASSAY_INLINE float sine_f32(float x) {
   float result = static_cast<float>(sine<Shift>(static_cast<double>(x)));
-  return x - x == 0 ? result : f32_of(kNan32);
+  return choose(x - x == 0, result, f32_of(kNan32));
 }
 
 /// tanh for |x| below 0.6, where 1 - 2/(e^2x + 1) would cancel: x + x^3 P(x^2).
@@ -125,9 +125,9 @@ ASSAY_INLINE float tanh_f32(float x) {
   float a = f32_of(bits_of(x) & 0x7fffffffu);
   float small = tanh_small(a < 0.6f ? a : 0.6f);
   float large = 1.0f - 2.0f / (exp2_f32<true>(a * 0x1.715476p+1f) + 1.0f);
-  float result = a < 0.6f ? small : large;
+  float result = choose(a < 0.6f, small, large);
   result = f32_of(bits_of(result) | (bits_of(x) & 0x80000000u));
-  return x == x ? result : f32_of(kNan32);
+  return choose(x == x, result, f32_of(kNan32));
 }
 
 }  // namespace

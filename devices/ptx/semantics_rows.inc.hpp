@@ -39,6 +39,13 @@ ASSAY_INLINE double f64_of(uint64_t bits) { return __builtin_bit_cast(double, bi
 ASSAY_INLINE float canonical(float x) { return x == x ? x : f32_of(kNan32); }
 ASSAY_INLINE double canonical(double x) { return x == x ? x : f64_of(kNan64); }
 
+/// c ? a : b by masks. A chain of conditional expressions becomes branches, which keep g++ from
+/// vectorising the loop.
+ASSAY_INLINE float choose(bool c, float a, float b) {
+  uint32_t mask = c ? ~0u : 0u;
+  return f32_of((bits_of(a) & mask) | (bits_of(b) & ~mask));
+}
+
 /// Subnormals to zero, sign kept (PTX ISA, ".ftz").
 ASSAY_INLINE uint32_t flush_bits(uint32_t bits) {
   return (bits & 0x7f800000u) != 0 ? bits : bits & 0x80000000u;
@@ -189,9 +196,10 @@ template <class Bits, class T>
 ASSAY_INLINE Bits step_odd(Bits bits, T residual) {
   constexpr int top = sizeof(Bits) * 8 - 1;
   Bits differ = Bits((bits ^ bits_of(residual)) >> top);
-  T magnitude = residual < 0 ? -residual : residual;
-  Bits step = magnitude > 0 ? Bits(1 - 2 * differ) : Bits(0);
-  return Bits(bits + (step & Bits((bits & 1) - 1)));
+  // Zero for exact numbers and NaN residuals.
+  Bits inexact = (residual < 0 ? ~Bits(0) : Bits(0)) | (residual > 0 ? ~Bits(0) : Bits(0));
+  Bits even = Bits((bits & 1) - 1);
+  return Bits(bits + (Bits(1 - 2 * differ) & inexact & even));
 }
 /// A residual of f64 as f32 of the same sign: scaled so that nothing nonzero underflows.
 ASSAY_INLINE float residual32(double residual) { return static_cast<float>(residual * 0x1p1000); }
