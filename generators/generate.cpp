@@ -87,9 +87,9 @@ Case least_case(const Contract& contract) {
 int64_t draw_geometry(const Facts& facts, int64_t work_limit, Random& random, Case& c) {
   const double style = unit_real(random.next());
   const int64_t far_work = std::min(work_limit, kFarWork);
-  if (style < 0.08 && draw_far_stride(facts, random, c)) return far_work;
-  if (style < 0.11 && draw_far_count(facts, random, c)) return far_work;
-  if (style < 0.14 && draw_many_blocks(facts, random, c)) return far_work;
+  if (style < 0.11 && draw_far_stride(facts, random, c)) return far_work;
+  if (style < 0.14 && draw_far_count(facts, random, c)) return far_work;
+  if (style < 0.17 && draw_many_blocks(facts, random, c)) return far_work;
   c.layouts.clear();
   c.blocks.clear();
   const int64_t budget = draw_budget(work_limit, random);

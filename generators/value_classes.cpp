@@ -226,6 +226,7 @@ void plan_automatic(const Contract& contract, const Tensor& tensor, int64_t leng
     if (automatic(p[0])) p[0] = exact_limit(static_cast<double>(length), p[2], wide, precision);
   } else if (plan.kind == ValueClass::witness) {
     if (automatic(p[0])) p[0] = std::ldexp(1.0, std::min(precision, 11) - 1);
+    p[0] = std::clamp(std::floor(p[0]), 1.0, 0x1p40);
     // Elements beyond this many stay 0, so that the sum of magnitudes is exact in the accumulator.
     const double most = std::ldexp(1.0, std::min(wide, 24)) / (2 * p[0]) - 1;
     const double row = std::min<double>(static_cast<double>(plan.axis_extent), most);
@@ -356,7 +357,15 @@ void plan_recipe(const Instance& instance, const Tensor& tensor, const std::stri
     if (at == info->parameters.size()) {
       fail("value class '" + recipe.name + "' has no parameter '" + key + "'");
     }
-    plan.p[at] = value;
+    // What counts elements or makes integers stays far from the ends of int64.
+    const bool is_value = plan.kind == ValueClass::equal || plan.kind == ValueClass::near;
+    if (std::isinf(value) && plan.kind != ValueClass::equal) {
+      fail("parameter '" + key + "' of '" + recipe.name + "' must be finite");
+    }
+    const bool counts = is_integer(tensor.dtype) || plan.kind == ValueClass::exact ||
+                        plan.kind == ValueClass::witness || plan.kind == ValueClass::tied ||
+                        plan.kind == ValueClass::equal_rows;
+    plan.p[at] = counts && !is_value ? std::clamp(value, -0x1p52, 0x1p52) : value;
   }
 }
 

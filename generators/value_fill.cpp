@@ -504,8 +504,7 @@ void fill_chunk(const ValuePlan& plan, DType type, const Chunk& chunk, uint8_t* 
     fill_real(plan, type, chunk, values);
     encode(type, values, chunk.count, out);
   }
-  const bool may_be_nan = plan.kind == ValueClass::bits || plan.kind == ValueClass::nans;
-  if (!plan.domain.empty() || (plan.exclude_nan && may_be_nan && is_floating(type))) {
+  if (!plan.domain.empty() || (plan.exclude_nan && is_floating(type))) {
     restrict_values(plan, type, chunk, out);
   }
 }

@@ -107,8 +107,10 @@ int64_t work_estimate(const Instance& instance) {
   for (const ResolvedLaunch& launch : instance.launches) {
     const double grid = static_cast<double>(launch.grid[0]) * static_cast<double>(launch.grid[1]) *
                         static_cast<double>(launch.grid[2]);
-    threads += (blocks.empty() ? grid : static_cast<double>(blocks.size())) *
-               static_cast<double>(launch.block[0] * launch.block[1] * launch.block[2]);
+    const double block = static_cast<double>(launch.block[0]) *
+                         static_cast<double>(launch.block[1]) *
+                         static_cast<double>(launch.block[2]);
+    threads += (blocks.empty() ? grid : static_cast<double>(blocks.size())) * block;
   }
   const double share = whole > 0 ? owned / whole : 1;
   const double terms = TermCounter(instance).most_terms() * share;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "generators/facts.hpp"
+#include "generators/hash.hpp"
 #include "generators/values.hpp"
 #include "tests/generators/contracts.hpp"
 
@@ -55,6 +56,68 @@ TEST_P(EveryContract, MutantsAndCrossesFitAndDiffer) {
     a = mutant;
   }
   EXPECT_GT(changed, 2850);
+}
+
+/// Damaged text is refused with an InputError or is another valid case; nothing else happens.
+TEST_P(EveryContract, DamagedTextIsRefusedOrValid) {
+  static constexpr std::array<const char*, 18> kPieces = {"0",
+                                                          "-1",
+                                                          "9223372036854775807",
+                                                          "-9223372036854775808",
+                                                          "=",
+                                                          ",",
+                                                          "\n",
+                                                          " ",
+                                                          "1e300",
+                                                          "inf",
+                                                          "nan",
+                                                          "4294967296",
+                                                          "end",
+                                                          "blocks 0-99999\n",
+                                                          "witness",
+                                                          "x",
+                                                          "[",
+                                                          "0x"};
+  Random random(99);
+  int valid = 0;
+  for (uint64_t seed = 0; seed < 1500; ++seed) {
+    std::string text = print_case(generate_case(contract, {seed % 100}, 1 << 12));
+    for (int64_t edits = random.between(1, 2); edits > 0; --edits) {
+      const auto at = static_cast<size_t>(random.below(static_cast<int64_t>(text.size())));
+      switch (random.below(6)) {
+        case 4:
+        case 5:  // another digit
+          if (const size_t digit = text.find_first_of("0123456789", at); digit != text.npos) {
+            text[digit] = static_cast<char>('0' + random.below(10));
+          }
+          break;
+        case 0:
+          text[at] = static_cast<char>(random.below(256));
+          break;
+        case 1:
+          text.erase(at, static_cast<size_t>(random.between(1, 4)));
+          break;
+        default:
+          text.replace(at, static_cast<size_t>(random.below(4)), random.pick(kPieces));
+          break;
+      }
+    }
+    try {
+      const Case c = parse_case(text, "damaged");
+      const Instance instance = instantiate(contract, c, "damaged");
+      work_estimate(instance);
+      for (const Tensor& tensor : instance.tensors) {
+        if (tensor.is_scalar() || !tensor.present || tensor.elements() == 0) continue;
+        uint8_t bytes[64 * 8];
+        const int64_t count = std::min<int64_t>(tensor.elements(), 64);
+        logical_values(instance, tensor, tensor.elements() - count, count, bytes);
+      }
+      ++valid;
+    } catch (const InputError& error) {
+      EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
+    }
+  }
+  EXPECT_GT(valid, 30);
 }
 
 TEST_P(EveryContract, CoveringCasesTouchEveryChoice) {
