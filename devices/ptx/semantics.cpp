@@ -181,25 +181,35 @@ RowShape row_shape(const Instruction& instruction) {
                        instruction.type == Type::s32;
       return {type, {source, source, 0, 0}, is_signed};
     }
-    case Op::set: return {type, {source, source, 0, 0}, false};
+    case Op::set:
+      return {type, {source, source, 0, 0}, false};
     case Op::setp:
-    case Op::testp: return {0, {source, source, 0, 0}, false};
-    case Op::slct: return {type, {type, type, source, 0}, false};
-    case Op::selp: return {type, {type, type, 0, 0}, false};
+    case Op::testp:
+      return {0, {source, source, 0, 0}, false};
+    case Op::slct:
+      return {type, {type, type, source, 0}, false};
+    case Op::selp:
+      return {type, {type, type, 0, 0}, false};
     case Op::mul:
     case Op::mad: {
       uint8_t wide = static_cast<uint8_t>(instruction.half == Half::wide ? 2 * type : type);
       return {wide, {type, type, wide, 0}, false};
     }
     case Op::shl:
-    case Op::shr: return {type, {type, 4, 0, 0}, false};
-    case Op::bfe: return {type, {type, 4, 4, 0}, false};
-    case Op::bfi: return {type, {type, type, 4, 4}, false};
+    case Op::shr:
+      return {type, {type, 4, 0, 0}, false};
+    case Op::bfe:
+      return {type, {type, 4, 4, 0}, false};
+    case Op::bfi:
+      return {type, {type, type, 4, 4}, false};
     case Op::bfind:
     case Op::clz:
-    case Op::popc: return {4, {type, 0, 0, 0}, false};
-    case Op::lop3: return {type, {type, type, type, 4}, false};
-    default: return {type, {type, type, type, 0}, false};
+    case Op::popc:
+      return {4, {type, 0, 0, 0}, false};
+    case Op::lop3:
+      return {type, {type, type, type, 4}, false};
+    default:
+      return {type, {type, type, type, 0}, false};
   }
 }
 

@@ -6,6 +6,14 @@
 // whatever is active; nothing may trap (integer division by zero follows the hardware: PTX leaves
 // it undefined, H200 gives all ones).
 //
+// Compared with an H200 (1,018 spellings, about 6,000 operand tuples each): the same bits but for
+// - NaN results of f64 (there: an operand's payload, or fff8...; here 7ff8000000000000), NaN through
+//   f64 and tf32 conversions, abs and neg (here: the sign bit only);
+// - .ftz where a result is 2^-126 only by rounding up (there: flushed; here: kept);
+// - .ftz on the subnormal f32 source of cvt to f16 toward an infinity (there: ignored);
+// - bfe and bfi of 64 bits with positions or lengths above 255, which PTX excludes;
+// - approximate functions, within their documented bounds.
+//
 // How an instruction's operands reach its rows: sources that are predicates go to pa, then pb, in
 // the text's order, already negated where the text says `!%p`; all other sources go to a, b, c, e
 // in the text's order (an immediate as a row of equal elements). `row_shape` gives the element

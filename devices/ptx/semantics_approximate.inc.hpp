@@ -117,10 +117,14 @@ RowFunction approximate_f32(const Form& form) {
       return ftz ? sqrt_f32<Rounding::rn, true> : sqrt_f32<Rounding::rn, false>;
     case Op::rsqrt:
       return ftz ? rsqrt_f32<true> : rsqrt_f32<false>;
-    case Op::lg2: return ftz ? lg2_f32<true> : lg2_f32<false>;
-    case Op::sin: return ftz ? sin_f32<0, true> : sin_f32<0, false>;
-    case Op::cos: return ftz ? sin_f32<1, true> : sin_f32<1, false>;
-    case Op::tanh: return ftz ? nullptr : tanh_row_f32;
+    case Op::lg2:
+      return ftz ? lg2_f32<true> : lg2_f32<false>;
+    case Op::sin:
+      return ftz ? sin_f32<0, true> : sin_f32<0, false>;
+    case Op::cos:
+      return ftz ? sin_f32<1, true> : sin_f32<1, false>;
+    case Op::tanh:
+      return ftz ? nullptr : tanh_row_f32;
     case Op::div:
       if (form.full) return ftz ? div_f32<Rounding::rn, true> : div_f32<Rounding::rn, false>;
       return ftz ? div_approx_f32<true> : div_approx_f32<false>;
@@ -188,7 +192,8 @@ ASSAY_INLINE Target target(float a, float b) {
   double size = x < 0 ? -x : x;
   double value = tanh_small(x);
   if (!(size < 0.6)) {
-    double e = size < 20 ? target<Op::ex2>(static_cast<float>(size * 2.8853900817779268), 0).value : 1e20;
+    double e =
+        size < 20 ? target<Op::ex2>(static_cast<float>(size * 2.8853900817779268), 0).value : 1e20;
     value = 1.0 - 2.0 / (e + 1.0);
     value = x < 0 ? -value : value;
   }
@@ -235,18 +240,27 @@ template <bool Ftz>
 RowFunction adversarial_row(const Form& form) {
   constexpr Rounding rn = Rounding::rn;
   switch (form.op) {
-    case Op::ex2: return adversarial1<Op::ex2, ex2_f32<Ftz>, Ftz>;
-    case Op::rcp: return adversarial1<Op::rcp, rcp_f32<rn, Ftz>, Ftz>;
-    case Op::sqrt: return adversarial1<Op::sqrt, sqrt_f32<rn, Ftz>, Ftz>;
-    case Op::rsqrt: return adversarial1<Op::rsqrt, rsqrt_f32<Ftz>, Ftz>;
-    case Op::lg2: return adversarial1<Op::lg2, lg2_f32<Ftz>, Ftz>;
-    case Op::sin: return adversarial1<Op::sin, sin_f32<0, Ftz>, Ftz>;
-    case Op::cos: return adversarial1<Op::cos, sin_f32<1, Ftz>, Ftz>;
-    case Op::tanh: return adversarial1<Op::tanh, tanh_row_f32, Ftz>;
+    case Op::ex2:
+      return adversarial1<Op::ex2, ex2_f32<Ftz>, Ftz>;
+    case Op::rcp:
+      return adversarial1<Op::rcp, rcp_f32<rn, Ftz>, Ftz>;
+    case Op::sqrt:
+      return adversarial1<Op::sqrt, sqrt_f32<rn, Ftz>, Ftz>;
+    case Op::rsqrt:
+      return adversarial1<Op::rsqrt, rsqrt_f32<Ftz>, Ftz>;
+    case Op::lg2:
+      return adversarial1<Op::lg2, lg2_f32<Ftz>, Ftz>;
+    case Op::sin:
+      return adversarial1<Op::sin, sin_f32<0, Ftz>, Ftz>;
+    case Op::cos:
+      return adversarial1<Op::cos, sin_f32<1, Ftz>, Ftz>;
+    case Op::tanh:
+      return adversarial1<Op::tanh, tanh_row_f32, Ftz>;
     case Op::div:
       if (form.full) return adversarial2<div_f32<rn, Ftz>, Ftz>;
       return adversarial2<div_approx_f32<Ftz>, Ftz>;
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 }
 RowFunction adversarial_f32(const Form& form) {
@@ -261,12 +275,18 @@ RowFunction approximate_row(const Form& form) {
     case Type::f32:
       if (form.mode == ApproxMode::adversarial) return adversarial_f32(form);
       return approximate_f32(form);
-    case Type::f64: return approximate_f64(form);
-    case Type::f16: return half_function_row<F16, 32>(form);
-    case Type::f16x2: return half_function_row<F16, 64>(form);
-    case Type::bf16: return half_function_row<Bf16, 32>(form);
-    case Type::bf16x2: return half_function_row<Bf16, 64>(form);
-    default: return nullptr;
+    case Type::f64:
+      return approximate_f64(form);
+    case Type::f16:
+      return half_function_row<F16, 32>(form);
+    case Type::f16x2:
+      return half_function_row<F16, 64>(form);
+    case Type::bf16:
+      return half_function_row<Bf16, 32>(form);
+    case Type::bf16x2:
+      return half_function_row<Bf16, 64>(form);
+    default:
+      return nullptr;
   }
 }
 

@@ -220,7 +220,8 @@ void cvt_int(Rows& r) {
 
 template <bool Ftz, bool Sat>
 void cvt_f32_f32(Rows& r) {
-  map1<float, float>(r, [](float a) { return finish<Ftz, Sat>(a); });
+  // Without modifiers a move: NaN keeps its payload, as on an H200.
+  map1<float, float>(r, [](float a) { return Ftz || Sat ? finish<Ftz, Sat>(a) : a; });
 }
 void cvt_f32_s32(Rows& r) {
   map1<float, int32_t>(r, [](int32_t a) { return static_cast<float>(a); });
@@ -231,12 +232,15 @@ void cvt_f32_u32(Rows& r) {
 void cvt_f64_f32(Rows& r) {
   map1<double, float>(r, [](float a) { return canonical(static_cast<double>(a)); });
 }
-template <class H>
-void cvt_f32_half(Rows& r) {
+void cvt_f32_f16(Rows& r) {
   float x[kLanes];
-  widen_row<H, kLanes>(x, r.a);
+  widen_row<F16, kLanes>(x, r.a);
   float* d = static_cast<float*>(r.d);
   for (int i = 0; i < kLanes; ++i) d[i] = canonical(x[i]);
+}
+// The upper half of an f32: NaN keeps its payload, as on an H200.
+void cvt_f32_bf16(Rows& r) {
+  map1<uint32_t, uint16_t>(r, [](uint16_t a) { return uint32_t(a) << 16; });
 }
 template <class H>
 void cvt_half_f32(Rows& r) {
@@ -278,7 +282,9 @@ void cvt_pair(Rows& r) {
 template <Rounding R, bool Relu, bool Finite>
 void cvt_tf32(Rows& r) {
   map1<uint32_t, uint32_t>(r, [](uint32_t a) {
-    uint32_t add = R == Rounding::rna ? 0x1000u : R == Rounding::rn ? 0xfffu + ((a >> 13) & 1u) : 0u;
+    uint32_t add = R == Rounding::rna  ? 0x1000u
+                   : R == Rounding::rn ? 0xfffu + ((a >> 13) & 1u)
+                                       : 0u;
     uint32_t rounded = (a + add) & ~0x1fffu;
     bool infinite = (rounded & 0x7fffffffu) == 0x7f800000u;
     if (Finite) rounded = infinite ? (a & 0x80000000u) | 0x7f7fe000u : rounded;

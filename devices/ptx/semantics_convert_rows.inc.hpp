@@ -110,10 +110,10 @@ RowFunction direct_row(const Form& form) {
   if (form.sat) return nullptr;
   if (d == Type::f32 && s == Type::s32) return cvt_f32_s32;
   if (d == Type::f32 && s == Type::u32) return cvt_f32_u32;
-  if (d == Type::f32 && s == Type::f16) return cvt_f32_half<F16>;
+  if (d == Type::f32 && s == Type::f16) return cvt_f32_f16;
   if (d == Type::f16 && s == Type::f32) return cvt_half_f32<F16>;
   if (form.ftz) return nullptr;
-  if (d == Type::f32 && s == Type::bf16) return cvt_f32_half<Bf16>;
+  if (d == Type::f32 && s == Type::bf16) return cvt_f32_bf16;
   if (d == Type::bf16 && s == Type::f32) return cvt_half_f32<Bf16>;
   if (d == Type::f64 && s == Type::f32) return cvt_f64_f32;
   return nullptr;
@@ -188,10 +188,14 @@ RowFunction tf32_rounded_row(const Form& form) {
 RowFunction tf32_row(const Form& form) {
   if (form.source_type != Type::f32) return nullptr;
   switch (form.rounding) {
-    case Rounding::rna: return form.relu ? nullptr : tf32_rounded_row<Rounding::rna>(form);
-    case Rounding::rn: return tf32_rounded_row<Rounding::rn>(form);
-    case Rounding::rz: return tf32_rounded_row<Rounding::rz>(form);
-    default: return nullptr;
+    case Rounding::rna:
+      return form.relu ? nullptr : tf32_rounded_row<Rounding::rna>(form);
+    case Rounding::rn:
+      return tf32_rounded_row<Rounding::rn>(form);
+    case Rounding::rz:
+      return tf32_rounded_row<Rounding::rz>(form);
+    default:
+      return nullptr;
   }
 }
 

@@ -184,8 +184,8 @@ ASSAY_INLINE bool test_property(U a) {
     case Testp::notanumber:
       return m > infinity;
     case Testp::normal:
-      return m < infinity && m >= (U(1) << MantissaBits);
-    // A zero counts as neither normal nor subnormal.
+      // Zeros count as normal (PTX ISA 9.7.3 "testp"; seen on an H200).
+      return m < infinity && (m >= (U(1) << MantissaBits) || m == 0);
     case Testp::subnormal:
       return m < (U(1) << MantissaBits) && m != 0;
     case Testp::none:

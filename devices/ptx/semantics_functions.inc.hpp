@@ -1,6 +1,6 @@
-// The polynomials of the approximate instructions. Separate multiplications and additions, in f32 or
-// f64, so that every build gives the same bits. Minimax coefficients by the Remez exchange, rounded to
-// the format that they are used in.
+// The polynomials of the approximate instructions. Separate multiplications and additions, in f32
+// or f64, so that every build gives the same bits. Minimax coefficients by the Remez exchange,
+// rounded to the format that they are used in.
 #pragma once
 
 #include "devices/ptx/semantics_rows.inc.hpp"
@@ -8,8 +8,8 @@
 namespace assay::ptx::ASSAY_ROWS {
 namespace {
 
-/// 2^f for |f| <= 1/2: 1 + c f + f (low + f r(f)) with c + low in two parts; relative error 2^-28.5 of
-/// the polynomial. The rounding error of 1 + c f is added back (Dekker's Fast2Sum).
+/// 2^f for |f| <= 1/2: 1 + c f + f (low + f r(f)) with c + low in two parts; relative error 2^-28.5
+/// of the polynomial. The rounding error of 1 + c f is added back (Dekker's Fast2Sum).
 template <class T>
 ASSAY_INLINE T exp2_fraction(T f) {
   constexpr double leading = 0x1.62e4311732dcfp-1;

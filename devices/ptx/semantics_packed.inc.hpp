@@ -40,7 +40,8 @@ ASSAY_INLINE void write_halves(void* row, float* x) {
   flush_halves<H, Ftz, N>(static_cast<uint16_t*>(row));
 }
 
-/// The product of two halves, to odd in f32 where f32 cannot hold it: bf16's may be subnormal there.
+/// The product of two halves, to odd in f32 where f32 cannot hold it: bf16's may be subnormal
+/// there.
 template <class H>
 ASSAY_INLINE float half_product(float a, float b) {
   if (H::infinity == F16::infinity) return a * b;  // 22 bits, 2^-48 to 2^32: exact
@@ -50,7 +51,8 @@ ASSAY_INLINE float half_product(float a, float b) {
 template <class H>
 ASSAY_INLINE float half_fma(float a, float b, float c) {
   if (H::infinity == F16::infinity) return add_odd(a * b, c);
-  return narrow_odd(add_odd(static_cast<double>(a) * static_cast<double>(b), static_cast<double>(c)));
+  return narrow_odd(
+      add_odd(static_cast<double>(a) * static_cast<double>(b), static_cast<double>(c)));
 }
 
 // Sums: rounding to f32 first does no harm, since f32 has 2 p + 2 bits or more (Figueroa, "When is
@@ -113,8 +115,9 @@ template <class H, bool Max, int N>
 RowFunction minmax_half_row(const Form& form) {
   return by_bool(form.ftz, [&]<bool Ftz>() {
     return by_bool(form.nan, [&]<bool Nan>() {
-      return by_bool(form.xorsign_abs,
-                     [&]<bool Xor>() -> RowFunction { return minmax_half<H, Max, Ftz, Nan, Xor, N>; });
+      return by_bool(form.xorsign_abs, [&]<bool Xor>() -> RowFunction {
+        return minmax_half<H, Max, Ftz, Nan, Xor, N>;
+      });
     });
   });
 }
@@ -122,16 +125,25 @@ RowFunction minmax_half_row(const Form& form) {
 template <class H, int N>
 RowFunction format_row(const Form& form) {
   switch (form.op) {
-    case Op::add: return arithmetic_half_row<H, Op::add, N>(form);
-    case Op::sub: return arithmetic_half_row<H, Op::sub, N>(form);
-    case Op::mul: return arithmetic_half_row<H, Op::mul, N>(form);
+    case Op::add:
+      return arithmetic_half_row<H, Op::add, N>(form);
+    case Op::sub:
+      return arithmetic_half_row<H, Op::sub, N>(form);
+    case Op::mul:
+      return arithmetic_half_row<H, Op::mul, N>(form);
     case Op::mad:
-    case Op::fma: return fma_half_row<H, N>(form);
-    case Op::min: return minmax_half_row<H, false, N>(form);
-    case Op::max: return minmax_half_row<H, true, N>(form);
-    case Op::abs: return form.ftz ? sign_half<H, false, true, N> : sign_half<H, false, false, N>;
-    case Op::neg: return form.ftz ? sign_half<H, true, true, N> : sign_half<H, true, false, N>;
-    default: return nullptr;
+    case Op::fma:
+      return fma_half_row<H, N>(form);
+    case Op::min:
+      return minmax_half_row<H, false, N>(form);
+    case Op::max:
+      return minmax_half_row<H, true, N>(form);
+    case Op::abs:
+      return form.ftz ? sign_half<H, false, true, N> : sign_half<H, false, false, N>;
+    case Op::neg:
+      return form.ftz ? sign_half<H, true, true, N> : sign_half<H, true, false, N>;
+    default:
+      return nullptr;
   }
 }
 
@@ -140,11 +152,16 @@ RowFunction format_row(const Form& form) {
 RowFunction half_row(const Form& form) {
   if (!is_nearest(form.rounding)) return nullptr;
   switch (form.type) {
-    case Type::f16: return format_row<F16, 32>(form);
-    case Type::f16x2: return format_row<F16, 64>(form);
-    case Type::bf16: return format_row<Bf16, 32>(form);
-    case Type::bf16x2: return format_row<Bf16, 64>(form);
-    default: return nullptr;
+    case Type::f16:
+      return format_row<F16, 32>(form);
+    case Type::f16x2:
+      return format_row<F16, 64>(form);
+    case Type::bf16:
+      return format_row<Bf16, 32>(form);
+    case Type::bf16x2:
+      return format_row<Bf16, 64>(form);
+    default:
+      return nullptr;
   }
 }
 

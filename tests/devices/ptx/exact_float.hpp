@@ -1,5 +1,5 @@
-// Binary floating point by exact integers of any length (Boost.Multiprecision): the reference of the
-// row functions' tests. Shares nothing with the code under test.
+// Binary floating point by exact integers of any length (Boost.Multiprecision): the reference of
+// the row functions' tests. Shares nothing with the code under test.
 #pragma once
 
 #include <boost/multiprecision/cpp_int.hpp>
@@ -46,11 +46,16 @@ inline Number decode(FloatLayout f, uint64_t bits) {
 
 inline bool round_up(Mode mode, bool negative, bool odd, int against_half, bool inexact) {
   switch (mode) {
-    case Mode::nearest: return against_half > 0 || (against_half == 0 && odd);
-    case Mode::nearest_away: return against_half >= 0;
-    case Mode::zero: return false;
-    case Mode::down: return negative && inexact;
-    case Mode::up: return !negative && inexact;
+    case Mode::nearest:
+      return against_half > 0 || (against_half == 0 && odd);
+    case Mode::nearest_away:
+      return against_half >= 0;
+    case Mode::zero:
+      return false;
+    case Mode::down:
+      return negative && inexact;
+    case Mode::up:
+      return !negative && inexact;
   }
   return false;
 }

@@ -22,7 +22,7 @@ struct Approximation {
   Function exact;
   Bound (*bound)(long double x, long double y);  ///< size 0: no bound is documented here
   int operands = 1;
-  double fixed_share = 1;         ///< of the bound, that the fixed polynomials may use
+  double fixed_share = 1;          ///< of the bound, that the fixed polynomials may use
   double adversarial_share = 0.8;  ///< of the bound, that the adversarial mode must reach
 };
 
@@ -49,14 +49,22 @@ const Approximation kApproximations[] = {
     {"ex2.approx", [](long double x, long double) { return std::exp2(x); }, two_ulps, 1, 0.45},
     {"rcp.approx", [](long double x, long double) { return 1 / x; }, one_ulp, 1, 0.51},
     {"rsqrt.approx", [](long double x, long double) { return 1 / std::sqrt(x); },
-     [](long double, long double) { return Bound{Bound::relative, std::exp2(-22.9L)}; }},
+     [](long double, long double) {
+       return Bound{Bound::relative, std::exp2(-22.9L)};
+     }},
     {"sqrt.approx", [](long double x, long double) { return std::sqrt(x); },
-     [](long double, long double) { return Bound{Bound::relative, std::exp2(-23.0L)}; }, 1, 0.51},
+     [](long double, long double) {
+       return Bound{Bound::relative, std::exp2(-23.0L)};
+     },
+     1, 0.51},
     {"lg2.approx", [](long double x, long double) { return std::log2(x); }, log_bound, 1, 0.6},
     {"sin.approx", [](long double x, long double) { return std::sin(x); }, angle_bound, 1, 0.1},
     {"cos.approx", [](long double x, long double) { return std::cos(x); }, angle_bound, 1, 0.1},
     {"tanh.approx", [](long double x, long double) { return std::tanh(x); },
-     [](long double, long double) { return Bound{Bound::relative, std::exp2(-11.0L)}; }, 1, 0.01},
+     [](long double, long double) {
+       return Bound{Bound::relative, std::exp2(-11.0L)};
+     },
+     1, 0.01},
     {"div.full", [](long double x, long double y) { return x / y; }, two_ulps, 2, 0.3},
     {"div.approx", [](long double x, long double y) { return x / y; }, divide_bound, 2, 0.3},
 };
@@ -93,8 +101,8 @@ long double share(const Approximation& f, long double x, long double y, float go
   return error / (unit * bound.size);
 }
 
-/// About half a million operands: for every exponent and sign, random fractions and both ends; denser near 0
-/// exponents, where most functions do their work.
+/// About half a million operands: for every exponent and sign, random fractions and both ends;
+/// denser near 0 exponents, where most functions do their work.
 std::vector<Lane> samples(int operands) {
   std::vector<Lane> lanes;
   Random random{17};
@@ -128,7 +136,8 @@ long double largest_share(const Approximation& f, bool ftz, ApproxMode mode,
     EXPECT_EQ(got, run_row(fast, row_shape(i), &lanes[first], kLanes)) << i.spelling;
     for (int k = 0; k < kLanes; ++k) {
       uint64_t a = lanes[first + k].a, b = lanes[first + k].b;
-      float x = to_float(ftz ? exact::flush(kF32, a) : a), y = to_float(ftz ? exact::flush(kF32, b) : b);
+      float x = to_float(ftz ? exact::flush(kF32, a) : a),
+            y = to_float(ftz ? exact::flush(kF32, b) : b);
       long double s = share(f, x, y, to_float(got[k].d), ftz);
       EXPECT_LE(s, 1.0L) << f.spelling << (ftz ? ".ftz" : "") << " " << x << " " << y << " got "
                          << to_float(got[k].d) << " mode " << int(mode);
@@ -166,44 +175,82 @@ struct Special {
 };
 /// PTX ISA 9.7.3: the tables of special values.
 const Special kSpecials[] = {
-    {"rcp.approx.f32", -kInf, -0.0f},       {"rcp.approx.f32", kInf, 0.0f},
-    {"rcp.approx.f32", -0.0f, -kInf},       {"rcp.approx.f32", 0.0f, kInf},
-    {"rcp.approx.f32", 0x1p-127f, 0x1p127f}, {"rcp.approx.f32", 0x1p-149f, kInf},
-    {"rcp.approx.f32", 0x1p127f, 0x1p-127f}, {"rcp.approx.ftz.f32", 0x1p127f, 0.0f},
-    {"rcp.approx.ftz.f32", kSub, kInf},     {"rcp.approx.ftz.f32", -kSub, -kInf},
-    {"rcp.approx.f32", NAN, kNanResult},    {"sqrt.approx.f32", -kInf, kNanResult},
-    {"sqrt.approx.f32", -1.0f, kNanResult}, {"sqrt.approx.f32", -0.0f, -0.0f},
-    {"sqrt.approx.f32", 0.0f, 0.0f},        {"sqrt.approx.f32", kInf, kInf},
-    {"sqrt.approx.f32", 0x1p-130f, 0x1p-65f}, {"sqrt.approx.ftz.f32", kSub, 0.0f},
-    {"sqrt.approx.ftz.f32", -kSub, -0.0f},  {"sqrt.approx.f32", NAN, kNanResult},
-    {"rsqrt.approx.f32", -kInf, kNanResult}, {"rsqrt.approx.f32", -1.0f, kNanResult},
-    {"rsqrt.approx.f32", -0.0f, -kInf},     {"rsqrt.approx.f32", 0.0f, kInf},
-    {"rsqrt.approx.f32", kInf, 0.0f},       {"rsqrt.approx.f32", 0x1p-130f, 0x1p65f},
-    {"rsqrt.approx.ftz.f32", kSub, kInf},   {"rsqrt.approx.ftz.f32", -kSub, -kInf},
-    {"rsqrt.approx.f32", -kSub, kNanResult}, {"rsqrt.approx.f32", NAN, kNanResult},
-    {"sin.approx.f32", -kInf, kNanResult},  {"sin.approx.f32", kInf, kNanResult},
-    {"sin.approx.f32", -0.0f, -0.0f},       {"sin.approx.f32", 0.0f, 0.0f},
-    {"sin.approx.f32", kSub, kSub},         {"sin.approx.ftz.f32", kSub, 0.0f},
-    {"sin.approx.ftz.f32", -kSub, -0.0f},   {"sin.approx.f32", NAN, kNanResult},
-    {"cos.approx.f32", -kInf, kNanResult},  {"cos.approx.f32", kInf, kNanResult},
-    {"cos.approx.f32", -0.0f, 1.0f},        {"cos.approx.f32", 0.0f, 1.0f},
-    {"cos.approx.f32", kSub, 1.0f},         {"cos.approx.f32", NAN, kNanResult},
-    {"lg2.approx.f32", -kInf, kNanResult},  {"lg2.approx.f32", -1.0f, kNanResult},
-    {"lg2.approx.f32", -0.0f, -kInf},       {"lg2.approx.f32", 0.0f, -kInf},
-    {"lg2.approx.f32", kInf, kInf},         {"lg2.approx.f32", 0x1p-130f, -130.0f},
-    {"lg2.approx.ftz.f32", kSub, -kInf},    {"lg2.approx.ftz.f32", -kSub, -kInf},
-    {"lg2.approx.f32", -kSub, kNanResult},  {"lg2.approx.f32", 1.0f, 0.0f},
-    {"lg2.approx.f32", 8.0f, 3.0f},         {"lg2.approx.f32", NAN, kNanResult},
-    {"ex2.approx.f32", -kInf, 0.0f},        {"ex2.approx.f32", kInf, kInf},
-    {"ex2.approx.f32", -0.0f, 1.0f},        {"ex2.approx.f32", 0.0f, 1.0f},
-    {"ex2.approx.f32", kSub, 1.0f},         {"ex2.approx.ftz.f32", -kSub, 1.0f},
-    {"ex2.approx.f32", -149.0f, 0x1p-149f}, {"ex2.approx.ftz.f32", -149.0f, 0.0f},
-    {"ex2.approx.f32", -126.5f, 0x1.6a09e8p-127f}, {"ex2.approx.ftz.f32", -126.0f, 0x1p-126f},
-    {"ex2.approx.ftz.f32", -126.5f, 0.0f},  {"ex2.approx.f32", 128.0f, kInf},
-    {"ex2.approx.f32", -3e38f, 0.0f},       {"ex2.approx.f32", 3e38f, kInf},
-    {"ex2.approx.f32", NAN, kNanResult},    {"tanh.approx.f32", -kInf, -1.0f},
-    {"tanh.approx.f32", kInf, 1.0f},        {"tanh.approx.f32", -0.0f, -0.0f},
-    {"tanh.approx.f32", 0.0f, 0.0f},        {"tanh.approx.f32", kSub, kSub},
+    {"rcp.approx.f32", -kInf, -0.0f},
+    {"rcp.approx.f32", kInf, 0.0f},
+    {"rcp.approx.f32", -0.0f, -kInf},
+    {"rcp.approx.f32", 0.0f, kInf},
+    {"rcp.approx.f32", 0x1p-127f, 0x1p127f},
+    {"rcp.approx.f32", 0x1p-149f, kInf},
+    {"rcp.approx.f32", 0x1p127f, 0x1p-127f},
+    {"rcp.approx.ftz.f32", 0x1p127f, 0.0f},
+    {"rcp.approx.ftz.f32", kSub, kInf},
+    {"rcp.approx.ftz.f32", -kSub, -kInf},
+    {"rcp.approx.f32", NAN, kNanResult},
+    {"sqrt.approx.f32", -kInf, kNanResult},
+    {"sqrt.approx.f32", -1.0f, kNanResult},
+    {"sqrt.approx.f32", -0.0f, -0.0f},
+    {"sqrt.approx.f32", 0.0f, 0.0f},
+    {"sqrt.approx.f32", kInf, kInf},
+    {"sqrt.approx.f32", 0x1p-130f, 0x1p-65f},
+    {"sqrt.approx.ftz.f32", kSub, 0.0f},
+    {"sqrt.approx.ftz.f32", -kSub, -0.0f},
+    {"sqrt.approx.f32", NAN, kNanResult},
+    {"rsqrt.approx.f32", -kInf, kNanResult},
+    {"rsqrt.approx.f32", -1.0f, kNanResult},
+    {"rsqrt.approx.f32", -0.0f, -kInf},
+    {"rsqrt.approx.f32", 0.0f, kInf},
+    {"rsqrt.approx.f32", kInf, 0.0f},
+    {"rsqrt.approx.f32", 0x1p-130f, 0x1p65f},
+    {"rsqrt.approx.ftz.f32", kSub, kInf},
+    {"rsqrt.approx.ftz.f32", -kSub, -kInf},
+    {"rsqrt.approx.f32", -kSub, kNanResult},
+    {"rsqrt.approx.f32", NAN, kNanResult},
+    {"sin.approx.f32", -kInf, kNanResult},
+    {"sin.approx.f32", kInf, kNanResult},
+    {"sin.approx.f32", -0.0f, -0.0f},
+    {"sin.approx.f32", 0.0f, 0.0f},
+    {"sin.approx.f32", kSub, kSub},
+    {"sin.approx.ftz.f32", kSub, 0.0f},
+    {"sin.approx.ftz.f32", -kSub, -0.0f},
+    {"sin.approx.f32", NAN, kNanResult},
+    {"cos.approx.f32", -kInf, kNanResult},
+    {"cos.approx.f32", kInf, kNanResult},
+    {"cos.approx.f32", -0.0f, 1.0f},
+    {"cos.approx.f32", 0.0f, 1.0f},
+    {"cos.approx.f32", kSub, 1.0f},
+    {"cos.approx.f32", NAN, kNanResult},
+    {"lg2.approx.f32", -kInf, kNanResult},
+    {"lg2.approx.f32", -1.0f, kNanResult},
+    {"lg2.approx.f32", -0.0f, -kInf},
+    {"lg2.approx.f32", 0.0f, -kInf},
+    {"lg2.approx.f32", kInf, kInf},
+    {"lg2.approx.f32", 0x1p-130f, -130.0f},
+    {"lg2.approx.ftz.f32", kSub, -kInf},
+    {"lg2.approx.ftz.f32", -kSub, -kInf},
+    {"lg2.approx.f32", -kSub, kNanResult},
+    {"lg2.approx.f32", 1.0f, 0.0f},
+    {"lg2.approx.f32", 8.0f, 3.0f},
+    {"lg2.approx.f32", NAN, kNanResult},
+    {"ex2.approx.f32", -kInf, 0.0f},
+    {"ex2.approx.f32", kInf, kInf},
+    {"ex2.approx.f32", -0.0f, 1.0f},
+    {"ex2.approx.f32", 0.0f, 1.0f},
+    {"ex2.approx.f32", kSub, 1.0f},
+    {"ex2.approx.ftz.f32", -kSub, 1.0f},
+    {"ex2.approx.f32", -149.0f, 0x1p-149f},
+    {"ex2.approx.ftz.f32", -149.0f, 0.0f},
+    {"ex2.approx.f32", -126.5f, 0x1.6a09e8p-127f},
+    {"ex2.approx.ftz.f32", -126.0f, 0x1p-126f},
+    {"ex2.approx.ftz.f32", -126.5f, 0.0f},
+    {"ex2.approx.f32", 128.0f, kInf},
+    {"ex2.approx.f32", -3e38f, 0.0f},
+    {"ex2.approx.f32", 3e38f, kInf},
+    {"ex2.approx.f32", NAN, kNanResult},
+    {"tanh.approx.f32", -kInf, -1.0f},
+    {"tanh.approx.f32", kInf, 1.0f},
+    {"tanh.approx.f32", -0.0f, -0.0f},
+    {"tanh.approx.f32", 0.0f, 0.0f},
+    {"tanh.approx.f32", kSub, kSub},
     {"tanh.approx.f32", NAN, kNanResult},
 };
 
@@ -211,8 +258,8 @@ TEST(ApproximateRows, SpecialValues) {
   for (const Special& s : kSpecials) {
     for (ApproxMode mode : {ApproxMode::fixed, ApproxMode::adversarial}) {
       // Ordinary numbers may err in the adversarial mode.
-      bool ordinary = s.expected == s.expected && std::fabs(s.expected) != kInf && s.expected != 0 &&
-                      s.x != 0 && std::fabs(s.x) != kInf;
+      bool ordinary = s.expected == s.expected && std::fabs(s.expected) != kInf &&
+                      s.expected != 0 && s.x != 0 && std::fabs(s.x) != kInf;
       if (mode == ApproxMode::adversarial && ordinary) continue;
       Instruction i = instruction_of(s.spelling);
       for (bool fast : {false, cpu_has_avx2()}) {
@@ -242,7 +289,8 @@ TEST(ApproximateRows, QuotientsAtTheEnds) {
       {1, NAN, NAN, NAN},
   };
   for (const Quotient& q : cases) {
-    for (auto [spelling, expected] : {std::pair{"div.full.f32", q.full}, {"div.approx.f32", q.approx}}) {
+    for (auto [spelling, expected] :
+         {std::pair{"div.full.f32", q.full}, {"div.approx.f32", q.approx}}) {
       Instruction i = instruction_of(spelling);
       for (bool fast : {false, cpu_has_avx2()}) {
         Lane lane{to_bits(q.a), to_bits(q.b)};
@@ -280,7 +328,8 @@ TEST(ApproximateRows, HalvesOverAllPatterns) {
       {"tanh.approx.bf16", kBf16, std::tanh, false, std::exp2(-8.0L)},
   };
   for (const HalfFunction& f : functions) {
-    Instruction one = instruction_of(f.spelling), two = instruction_of(f.spelling + std::string("x2"));
+    Instruction one = instruction_of(f.spelling),
+                two = instruction_of(f.spelling + std::string("x2"));
     bool ftz = one.ftz;
     long double worst = 0;
     for (uint32_t first = 0; first < 65536; first += kLanes) {
@@ -291,12 +340,15 @@ TEST(ApproximateRows, HalvesOverAllPatterns) {
       }
       auto got = run_row(row_function(one, false), row_shape(one), lanes.data(), kLanes);
       auto pair = run_row(row_function(two, false), row_shape(two), pairs.data(), kLanes);
-      ASSERT_EQ(got, run_row(row_function(one, cpu_has_avx2()), row_shape(one), lanes.data(), kLanes));
-      ASSERT_EQ(pair, run_row(row_function(two, cpu_has_avx2()), row_shape(two), pairs.data(), kLanes));
+      ASSERT_EQ(got,
+                run_row(row_function(one, cpu_has_avx2()), row_shape(one), lanes.data(), kLanes));
+      ASSERT_EQ(pair,
+                run_row(row_function(two, cpu_has_avx2()), row_shape(two), pairs.data(), kLanes));
       for (uint32_t k = 0; k < kLanes; ++k) {
         ASSERT_EQ(pair[k].d & 0xffff, got[k].d) << f.spelling;
         uint64_t in = ftz ? exact::flush(f.layout, first + k) : first + k;
-        long double exact = f.exact(half_value(f.layout, in)), value = half_value(f.layout, got[k].d);
+        long double exact = f.exact(half_value(f.layout, in)),
+                    value = half_value(f.layout, got[k].d);
         if (std::isnan(exact)) {
           ASSERT_EQ(got[k].d, 0x7fffu) << f.spelling << " " << first + k;
           continue;
@@ -343,7 +395,8 @@ TEST(ApproximateRows, F64) {
       if (std::isnan(a) || (root && a < 0)) return Result{0x7ff8000000000000ull};
       if (a == 0) return Result{kF64.infinity() | (in & kF64.sign())};
       if (std::isinf(a)) return Result{in & kF64.sign()};
-      long double exact = root ? 1 / std::sqrt(static_cast<long double>(a)) : 1 / static_cast<long double>(a);
+      long double exact =
+          root ? 1 / std::sqrt(static_cast<long double>(a)) : 1 / static_cast<long double>(a);
       if (gross && std::fabs(exact) < 0x1p-1022L) return Result{in & kF64.sign()};
       long double error = std::fabs(to_double(got) - exact) / std::fabs(exact);
       EXPECT_LE(error, gross ? 0x1p-20L : 0x1p-51L) << spelling << " " << a;

@@ -134,7 +134,8 @@ TEST(BitRows, BitFieldExtract) {
       x.c = x.e;
     }
     for (bool is_signed : {false, true}) {
-      std::string spelling = std::string("bfe.") + (is_signed ? "s" : "u") + std::to_string(msb + 1);
+      std::string spelling =
+          std::string("bfe.") + (is_signed ? "s" : "u") + std::to_string(msb + 1);
       expect_rows(spelling, lanes, [&](const Lane& x) {
         int pos = x.b & 0xff, len = x.c & 0xff;
         uint64_t sign = !is_signed || len == 0 ? 0 : x.a >> std::min(pos + len - 1, msb) & 1;
@@ -223,8 +224,8 @@ TEST(BitRows, SignOrZeroExtend) {
   auto lanes = integer_lanes(4, 2, 4000);
   for (bool wrap : {false, true}) {
     for (bool is_signed : {false, true}) {
-      std::string spelling = std::string("szext.") + (wrap ? "wrap" : "clamp") +
-                             (is_signed ? ".s32" : ".u32");
+      std::string spelling =
+          std::string("szext.") + (wrap ? "wrap" : "clamp") + (is_signed ? ".s32" : ".u32");
       expect_rows(spelling, lanes, [&](const Lane& x) {
         uint64_t len = wrap ? x.b % 32 : std::min<uint64_t>(x.b, 32);
         Result r;
@@ -253,7 +254,9 @@ TEST(BitRows, BitMask) {
 
 TEST(BitRows, Permute) {
   auto lanes = integer_lanes(4, 3, 6000, 4);
-  auto byte = [](const Lane& x, int index) { return (index < 4 ? x.a >> 8 * index : x.b >> 8 * (index - 4)) & 255; };
+  auto byte = [](const Lane& x, int index) {
+    return (index < 4 ? x.a >> 8 * index : x.b >> 8 * (index - 4)) & 255;
+  };
   expect_rows("prmt.b32", lanes, [&](const Lane& x) {
     Result r;
     for (int k = 0; k < 4; ++k) {
@@ -289,20 +292,21 @@ TEST(BitRows, Selections) {
     for (size_t i = 0; i < by_c.size(); ++i)
       by_c[i].c = i % 2 ? words[i % words.size()] : floats[i % floats.size()];
     std::string type = w.bits;
-    expect_rows("slct" + type + ".s32", by_c, [](const Lane& x) {
-      return Result{sign_extend(x.c, 4) >= 0 ? x.a : x.b};
-    });
+    expect_rows("slct" + type + ".s32", by_c,
+                [](const Lane& x) { return Result{sign_extend(x.c, 4) >= 0 ? x.a : x.b}; });
     for (bool ftz : {false, true}) {
-      expect_rows(std::string("slct") + (ftz ? ".ftz" : "") + type + ".f32", by_c, [&](const Lane& x) {
-        uint64_t magnitude = x.c & 0x7fffffffu;
-        bool zero = ftz ? magnitude < 0x00800000u : magnitude == 0;
-        bool first = magnitude <= 0x7f800000u && (zero || !(x.c >> 31));
-        return Result{first ? x.a : x.b};
-      });
+      expect_rows(std::string("slct") + (ftz ? ".ftz" : "") + type + ".f32", by_c,
+                  [&](const Lane& x) {
+                    uint64_t magnitude = x.c & 0x7fffffffu;
+                    bool zero = ftz ? magnitude < 0x00800000u : magnitude == 0;
+                    bool first = magnitude <= 0x7f800000u && (zero || !(x.c >> 31));
+                    return Result{first ? x.a : x.b};
+                  });
     }
   }
   for (const char* op : {"selp.f32", "selp.u32", "selp.s32"})
-    expect_rows(op, integer_lanes(4, 2, 100), [](const Lane& x) { return Result{x.pa ? x.a : x.b}; });
+    expect_rows(op, integer_lanes(4, 2, 100),
+                [](const Lane& x) { return Result{x.pa ? x.a : x.b}; });
 }
 
 }  // namespace

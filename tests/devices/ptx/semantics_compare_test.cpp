@@ -144,15 +144,19 @@ struct SetResult {
 };
 
 TEST(CompareRows, Set) {
-  const SetResult plain[] = {{".u32", 0xffffffffu}, {".s32", 0xffffffffu}, {".f32", 0x3f800000u},
-                             {".f16", 0x3c00},      {".bf16", 0x3f80}};
+  const SetResult plain[] = {{".u32", 0xffffffffu},
+                             {".s32", 0xffffffffu},
+                             {".f32", 0x3f800000u},
+                             {".f16", 0x3c00},
+                             {".bf16", 0x3f80}};
   const SetResult paired[] = {{".f16x2", 0x3c00}, {".bf16x2", 0x3f80}, {".u32", 0xffff}};
   int tested = 0;
   for (const Comparison& c : comparisons()) {
     for (const std::string& compare : c.compares) {
       for (std::string op : kBoolOps) {
-        for (const SetResult& to : c.pairs ? std::vector<SetResult>(std::begin(paired), std::end(paired))
-                                           : std::vector<SetResult>(std::begin(plain), std::end(plain))) {
+        for (const SetResult& to :
+             c.pairs ? std::vector<SetResult>(std::begin(paired), std::end(paired))
+                     : std::vector<SetResult>(std::begin(plain), std::end(plain))) {
           std::string spelling = "set." + compare + op + (c.ftz ? ".ftz" : "") + to.type + c.type;
           if (!in_table(spelling)) continue;  // counted below
           ++tested;

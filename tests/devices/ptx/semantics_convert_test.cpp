@@ -18,8 +18,9 @@ struct IntName {
   int bytes;
   bool is_signed;
 };
-const IntName kInts[] = {{".u8", 1, false},  {".s8", 1, true},  {".u16", 2, false}, {".s16", 2, true},
-                         {".u32", 4, false}, {".s32", 4, true}, {".u64", 8, false}, {".s64", 8, true}};
+const IntName kInts[] = {{".u8", 1, false},  {".s8", 1, true},   {".u16", 2, false},
+                         {".s16", 2, true},  {".u32", 4, false}, {".s32", 4, true},
+                         {".u64", 8, false}, {".s64", 8, true}};
 const std::pair<const char*, Mode> kRoundings[] = {
     {"rn", Mode::nearest}, {"rz", Mode::zero}, {"rm", Mode::down}, {"rp", Mode::up}};
 
@@ -119,7 +120,8 @@ std::vector<Lane> dense_lanes(FloatLayout s, FloatLayout d, int steps) {
     Number half = n;
     half.m = 2 * n.m + 1;
     half.e = n.e - 1;
-    uint64_t value = exact::encode(s, n, Mode::nearest), tie = exact::encode(s, half, Mode::nearest);
+    uint64_t value = exact::encode(s, n, Mode::nearest),
+             tie = exact::encode(s, half, Mode::nearest);
     for (uint64_t x : {value, value + 1, tie - 1, tie, tie + 1}) lanes.push_back({x});
   }
   return lanes;
@@ -134,6 +136,10 @@ struct Modifiers {
 };
 
 uint64_t convert(FloatLayout d, FloatLayout s, uint64_t bits, Mode mode, const Modifiers& m) {
+  // f32 and bf16 without modifiers move to f32 as they are, NaN too.
+  bool plain = !m.ftz && !m.sat;
+  if (plain && d.fraction == 23 && s.exponent == 8 && s.fraction <= 23 && s.fraction != 10)
+    return bits << (23 - s.fraction);
   bool s32 = s.fraction == 23, d32 = d.fraction == 23;
   bool s_bf16 = s.fraction == 7;
   if (m.ftz && (s32 || (s_bf16 && d32))) bits = exact::flush(s, bits);
@@ -141,7 +147,8 @@ uint64_t convert(FloatLayout d, FloatLayout s, uint64_t bits, Mode mode, const M
   if (m.ftz && d32) result = exact::flush(d, result);
   if (m.sat) result = exact::saturate(d, result);
   if (m.relu && (result & d.sign())) result = 0;
-  if (m.satfinite && (result & ~d.sign()) == d.infinity()) result = (result & d.sign()) | (d.infinity() - 1);
+  if (m.satfinite && (result & ~d.sign()) == d.infinity())
+    result = (result & d.sign()) | (d.infinity() - 1);
   return result;
 }
 
@@ -157,7 +164,8 @@ TEST(ConvertRows, FloatsToFloats) {
       for (auto [rounding, mode] : kRoundings) {
         for (int flags = 0; flags < 16; ++flags) {
           Modifiers m{(flags & 1) != 0, (flags & 2) != 0, (flags & 4) != 0, (flags & 8) != 0};
-          bool exact = d.layout.fraction >= s.layout.fraction && d.layout.exponent >= s.layout.exponent;
+          bool exact =
+              d.layout.fraction >= s.layout.fraction && d.layout.exponent >= s.layout.exponent;
           if (exact && mode != Mode::nearest) continue;
           std::string spelling =
               "cvt" + (exact ? "" : std::string(".") + rounding) + m.text() + d.text + s.text;
@@ -230,7 +238,8 @@ TEST(ConvertRows, FloatsToIntegers) {
               return Result{zero ? 0 : stored(uint64_t(1) << (8 * d.bytes - 1), d)};
             }
             n = integral(n, rounding);
-            cpp_int value = n.kind == Number::infinite ? cpp_int(1) << 2000 : cpp_int(n.m << std::max(n.e, 0));
+            cpp_int value =
+                n.kind == Number::infinite ? cpp_int(1) << 2000 : cpp_int(n.m << std::max(n.e, 0));
             if (n.negative) value = -value;
             value = std::min(std::max(value, lowest(d)), highest(d));
             return Result{stored(to_bits(value), d)};
@@ -251,7 +260,8 @@ TEST(ConvertRows, PairsPutTheFirstOperandAbove) {
     for (int flags = 0; flags < 8; ++flags) {
       Modifiers m{false, false, (flags & 1) != 0, (flags & 2) != 0};
       Mode mode = flags & 4 ? Mode::zero : Mode::nearest;
-      std::string spelling = std::string("cvt.") + (flags & 4 ? "rz" : "rn") + m.text() + type + ".f32";
+      std::string spelling =
+          std::string("cvt.") + (flags & 4 ? "rz" : "rn") + m.text() + type + ".f32";
       expect_rows(
           spelling, lanes,
           [&, layout = layout](const Lane& x) {
@@ -301,7 +311,8 @@ TEST(ConvertRows, ScalarDefinitionsAgree) {
   }
   for (const Lane& x : float_lanes(kF32, 1, 20000, 61)) {
     Number n = exact::decode(kF32, x.a);
-    ASSERT_EQ(f32_to_f16_bits_rn(static_cast<uint32_t>(x.a)), exact::encode(kF16, n, Mode::nearest));
+    ASSERT_EQ(f32_to_f16_bits_rn(static_cast<uint32_t>(x.a)),
+              exact::encode(kF16, n, Mode::nearest));
     ASSERT_EQ(f32_to_bf16_bits_rn(static_cast<uint32_t>(x.a)),
               exact::encode(kBf16, n, Mode::nearest));
   }

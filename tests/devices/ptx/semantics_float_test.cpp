@@ -1,5 +1,5 @@
-// f32 and f64 arithmetic in every rounding mode, .ftz and .sat, and f16 and bf16 arithmetic, bit for
-// bit against exact integers.
+// f32 and f64 arithmetic in every rounding mode, .ftz and .sat, and f16 and bf16 arithmetic, bit
+// for bit against exact integers.
 #include <map>
 
 #include "exact_float.hpp"
@@ -51,7 +51,8 @@ void check_arithmetic(const std::string& op, FloatLayout f, const std::string& t
         bool has_sat = op == "add" || op == "sub" || op == "mul" || op == "fma" || op == "mad";
         if (f.bytes() == 8 && (ftz || sat)) continue;
         if (sat && !has_sat) continue;
-        std::string spelling = op + rounding.text + (ftz ? ".ftz" : "") + (sat ? ".sat" : "") + type;
+        std::string spelling =
+            op + rounding.text + (ftz ? ".ftz" : "") + (sat ? ".sat" : "") + type;
         expect_rows(spelling, lanes, [&](const Lane& x) {
           return Result{reference(op, f, x, rounding.mode, ftz, sat, false)};
         });
@@ -145,9 +146,8 @@ void check_minmax(FloatLayout f, const std::string& type) {
     if (f.bytes() == 8 && flags > 1) continue;
     std::string spelling = std::string(max ? "max" : "min") + (ftz ? ".ftz" : "") +
                            (nan ? ".NaN" : "") + (xorsign ? ".xorsign.abs" : "") + type;
-    expect_rows(spelling, lanes, [&](const Lane& x) {
-      return Result{minmax(f, x.a, x.b, max, ftz, nan, xorsign)};
-    });
+    expect_rows(spelling, lanes,
+                [&](const Lane& x) { return Result{minmax(f, x.a, x.b, max, ftz, nan, xorsign)}; });
     if (f.bytes() != 2) continue;
     std::vector<Lane> pairs(lanes.size());
     for (size_t i = 0; i < lanes.size(); ++i) {
@@ -191,9 +191,8 @@ TEST(FloatRows, NegAbsCopysignKeepPayloads) {
                   [&, f = f](const Lane& x) { return Result{in(x.a) & ~f.sign()}; });
     }
     if (f.bytes() < 4) continue;
-    expect_rows("copysign" + std::string(type), float_lanes(f, 2, 1000), [f = f](const Lane& x) {
-      return Result{(x.a & f.sign()) | (x.b & ~f.sign())};
-    });
+    expect_rows("copysign" + std::string(type), float_lanes(f, 2, 1000),
+                [f = f](const Lane& x) { return Result{(x.a & f.sign()) | (x.b & ~f.sign())}; });
   }
 }
 
@@ -215,8 +214,12 @@ TEST(FloatRows, Testp) {
     auto fraction = [f = f](uint64_t x) { return x & ~f.sign() & ~f.infinity(); };
     kinds["finite"] = [=, f = f](uint64_t x) { return field(x) != f.infinity(); };
     kinds["infinite"] = [=, f = f](uint64_t x) { return field(x) == f.infinity() && !fraction(x); };
-    kinds["notanumber"] = [=, f = f](uint64_t x) { return field(x) == f.infinity() && fraction(x); };
-    kinds["normal"] = [=, f = f](uint64_t x) { return field(x) != f.infinity() && field(x) != 0; };
+    kinds["notanumber"] = [=, f = f](uint64_t x) {
+      return field(x) == f.infinity() && fraction(x);
+    };
+    kinds["normal"] = [=, f = f](uint64_t x) {  // zeros count as normal
+      return field(x) != f.infinity() && (field(x) != 0 || fraction(x) == 0);
+    };
     kinds["subnormal"] = [=](uint64_t x) { return field(x) == 0 && fraction(x) != 0; };
     kinds["number"] = [no = kinds["notanumber"]](uint64_t x) { return !no(x); };
     for (const auto& [name, holds] : kinds) {

@@ -16,8 +16,8 @@ struct IntName {
   Wide lowest() const { return is_signed ? -(Wide(1) << (8 * bytes - 1)) : Wide(0); }
   Wide highest() const { return (Wide(1) << (8 * bytes - (is_signed ? 1 : 0))) - 1; }
 };
-constexpr IntName kInts[] = {{".s16", 2, true}, {".u16", 2, false}, {".s32", 4, true},
-                             {".u32", 4, false}, {".s64", 8, true}, {".u64", 8, false}};
+constexpr IntName kInts[] = {{".s16", 2, true},  {".u16", 2, false}, {".s32", 4, true},
+                             {".u32", 4, false}, {".s64", 8, true},  {".u64", 8, false}};
 
 Result result(Wide value, int bytes) {
   return {low_bits(static_cast<uint64_t>(static_cast<unsigned __int128>(value)), bytes)};
@@ -31,9 +31,8 @@ TEST(IntegerRows, TwoOperands) {
   for (const IntName& t : kInts) {
     auto lanes = integer_lanes(t.bytes, 2, 3000);
     auto check = [&](const char* op, auto f) {
-      expect_rows(op + std::string(t.text), lanes, [&](const Lane& x) {
-        return result(f(t.value(x.a), t.value(x.b)), t.bytes);
-      });
+      expect_rows(op + std::string(t.text), lanes,
+                  [&](const Lane& x) { return result(f(t.value(x.a), t.value(x.b)), t.bytes); });
     };
     check("add", [](Wide a, Wide b) { return a + b; });
     check("sub", [](Wide a, Wide b) { return a - b; });
@@ -73,9 +72,8 @@ TEST(IntegerRows, Products) {
       return Result{low_bits(high_half(t, x.a, x.b) + x.c, t.bytes)};
     });
     if (t.bytes == 8) continue;
-    expect_rows("mul.wide" + type, lanes, [&](const Lane& x) {
-      return result(t.value(x.a) * t.value(x.b), 2 * t.bytes);
-    });
+    expect_rows("mul.wide" + type, lanes,
+                [&](const Lane& x) { return result(t.value(x.a) * t.value(x.b), 2 * t.bytes); });
     for (Lane& x : lanes) x.c = low_bits(x.a * 0x9e3779b97f4a7c15ull + x.b, 2 * t.bytes);
     expect_rows("mad.wide" + type, lanes, [&](const Lane& x) {
       return result(t.value(x.a) * t.value(x.b) + Wide(x.c), 2 * t.bytes);
@@ -188,9 +186,8 @@ TEST(IntegerRows, Products24) {
       };
       std::string half = high ? ".hi" : ".lo";
       expect_rows("mul24" + half + type, lanes, [&](const Lane& x) { return Result{product(x)}; });
-      expect_rows("mad24" + half + type, lanes, [&](const Lane& x) {
-        return Result{(product(x) + x.c) & 0xffffffffu};
-      });
+      expect_rows("mad24" + half + type, lanes,
+                  [&](const Lane& x) { return Result{(product(x) + x.c) & 0xffffffffu}; });
       if (high && is_signed) {
         expect_rows("mad24.hi.sat.s32", lanes, [&](const Lane& x) {
           Wide sum = Wide(sign_extend(product(x), 4)) + sign_extend(x.c, 4);

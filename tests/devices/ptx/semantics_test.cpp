@@ -22,13 +22,15 @@ std::vector<std::string> spellings_in_use() {
 }
 
 const std::set<std::string> kComputing = {
-    "mov",  "selp", "prmt", "add",  "addc",  "sub",   "subc", "mul",   "mad",      "madc", "mul24",
-    "div",  "rem",  "abs",  "neg",  "min",   "max",   "sad",  "dp4a",  "dp2a",     "and",  "or",
-    "xor",  "not",  "cnot", "lop3", "shl",   "shr",   "shf",  "bfe",   "bfi",      "bfind", "brev",
-    "clz",  "popc", "fns",  "fma",  "rcp",   "sqrt",  "rsqrt", "sin",  "cos",      "lg2",  "ex2",
-    "tanh", "testp", "copysign", "setp", "set", "slct", "cvt", "szext", "bmsk", "mad24"};
+    "mov",  "selp",  "prmt",     "add",  "addc", "sub",  "subc",  "mul",   "mad",  "madc",  "mul24",
+    "div",  "rem",   "abs",      "neg",  "min",  "max",  "sad",   "dp4a",  "dp2a", "and",   "or",
+    "xor",  "not",   "cnot",     "lop3", "shl",  "shr",  "shf",   "bfe",   "bfi",  "bfind", "brev",
+    "clz",  "popc",  "fns",      "fma",  "rcp",  "sqrt", "rsqrt", "sin",   "cos",  "lg2",   "ex2",
+    "tanh", "testp", "copysign", "setp", "set",  "slct", "cvt",   "szext", "bmsk", "mad24"};
 
-size_t sources_of(const std::string& spelling) { return spelling.find("x2.f32") != spelling.npos ? 2 : 1; }
+size_t sources_of(const std::string& spelling) {
+  return spelling.find("x2.f32") != spelling.npos ? 2 : 1;
+}
 
 TEST(Rows, EveryComputingSpellingInUseHasRowsInBothBuilds) {
   int computing = 0, others = 0;

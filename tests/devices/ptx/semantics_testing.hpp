@@ -86,11 +86,10 @@ inline std::array<Result, kLanes> run_row(RowFunction function, const RowShape& 
 inline void PrintTo(const Result& r, std::ostream* out) { *out << std::hex << r.d; }
 inline std::string describe(const Lane& x, const Result& r) {
   char text[256];
-  std::snprintf(text, sizeof text,
-                "a=%llx b=%llx c=%llx e=%llx pa=%d pb=%d cc=%d -> d=%llx p=%d q=%d cc=%d",
-                (unsigned long long)x.a, (unsigned long long)x.b, (unsigned long long)x.c,
-                (unsigned long long)x.e, x.pa, x.pb, x.carry, (unsigned long long)r.d, r.p, r.q,
-                r.carry);
+  std::snprintf(
+      text, sizeof text, "a=%llx b=%llx c=%llx e=%llx pa=%d pb=%d cc=%d -> d=%llx p=%d q=%d cc=%d",
+      (unsigned long long)x.a, (unsigned long long)x.b, (unsigned long long)x.c,
+      (unsigned long long)x.e, x.pa, x.pb, x.carry, (unsigned long long)r.d, r.p, r.q, r.carry);
   return text;
 }
 
@@ -142,9 +141,9 @@ inline int64_t sign_extend(uint64_t x, int bytes) {
 /// Integers at the edges of every width and shift.
 inline std::vector<uint64_t> integer_specials(int bytes) {
   uint64_t top = uint64_t(1) << (8 * bytes - 1);
-  std::vector<uint64_t> values = {0,   1,       2,       3,         7,          31,        32,  33,
-                                  63,  64,      65,      127,       128,        255,       256, ~0ull,
-                                  top, top - 1, top + 1, ~0ull - 1, 0x55555555, 0xaaaaaaaa};
+  std::vector<uint64_t> values = {
+      0,   1,   2,   3,   7,     31,  32,      33,      63,        64,         65,
+      127, 128, 255, 256, ~0ull, top, top - 1, top + 1, ~0ull - 1, 0x55555555, 0xaaaaaaaa};
   for (uint64_t& v : values) v = low_bits(v, bytes);
   return values;
 }
@@ -160,22 +159,25 @@ inline constexpr FloatLayout kF16{10, 5}, kBf16{7, 8}, kF32{23, 8}, kF64{52, 11}
 
 inline std::vector<uint64_t> float_specials(FloatLayout f) {
   uint64_t ulp_top = (uint64_t(1) << f.fraction) - 1;
-  std::vector<uint64_t> values = {
-      0,                                    // zero
-      1,                                    // smallest subnormal
-      ulp_top,                              // largest subnormal
-      ulp_top + 1,                          // smallest normal
-      ulp_top + 2,
-      f.one(), f.one() + 1, f.one() - 1,    // about 1
-      f.one() + (uint64_t(1) << f.fraction),      // 2
-      f.one() + (uint64_t(3) << (f.fraction - 1)),  // 3
-      f.one() - (uint64_t(1) << (f.fraction - 1)),  // 0.75
-      f.one() - (uint64_t(1) << f.fraction),      // 0.5
-      f.one() - (uint64_t(f.fraction) << f.fraction) + 5,
-      f.one() + (uint64_t(f.fraction + 1) << f.fraction) + 1,
-      f.infinity() - 1,                     // largest finite
-      f.infinity() - (uint64_t(1) << f.fraction) + 1,
-      f.infinity(), f.infinity() + 1, f.infinity() | (ulp_top / 2 + 1)};  // inf, signalling, quiet NaN
+  std::vector<uint64_t> values = {0,            // zero
+                                  1,            // smallest subnormal
+                                  ulp_top,      // largest subnormal
+                                  ulp_top + 1,  // smallest normal
+                                  ulp_top + 2,
+                                  f.one(),
+                                  f.one() + 1,
+                                  f.one() - 1,                                  // about 1
+                                  f.one() + (uint64_t(1) << f.fraction),        // 2
+                                  f.one() + (uint64_t(3) << (f.fraction - 1)),  // 3
+                                  f.one() - (uint64_t(1) << (f.fraction - 1)),  // 0.75
+                                  f.one() - (uint64_t(1) << f.fraction),        // 0.5
+                                  f.one() - (uint64_t(f.fraction) << f.fraction) + 5,
+                                  f.one() + (uint64_t(f.fraction + 1) << f.fraction) + 1,
+                                  f.infinity() - 1,  // largest finite
+                                  f.infinity() - (uint64_t(1) << f.fraction) + 1,
+                                  f.infinity(),
+                                  f.infinity() + 1,
+                                  f.infinity() | (ulp_top / 2 + 1)};  // inf, signalling, quiet NaN
   size_t n = values.size();
   for (size_t i = 0; i < n; ++i) values.push_back(values[i] | f.sign());
   return values;
@@ -187,7 +189,8 @@ inline uint64_t random_float(FloatLayout f, Random& random, uint64_t near) {
   uint64_t bits = low_bits(random(), f.bytes());
   uint64_t fraction = (uint64_t(1) << f.fraction) - 1;
   switch (random() % 4) {
-    case 0: return bits;
+    case 0:
+      return bits;
     case 1: {  // exponent within 32 of the other operand's
       uint64_t exponent = ((near & f.infinity()) >> f.fraction) + random() % 65;
       exponent = exponent < 32 ? 0 : exponent - 32;
@@ -199,7 +202,8 @@ inline uint64_t random_float(FloatLayout f, Random& random, uint64_t near) {
       exponent = std::min(exponent, (f.infinity() >> f.fraction) - 1);
       return (bits & (f.sign() | fraction)) | (exponent << f.fraction);
     }
-    default: return bits & ~(fraction >> (random() % (f.fraction + 1)));  // few fraction bits
+    default:
+      return bits & ~(fraction >> (random() % (f.fraction + 1)));  // few fraction bits
   }
 }
 
