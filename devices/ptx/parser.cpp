@@ -31,7 +31,7 @@ class ModuleParser {
   void parse_file();
   void parse_section();
   void parse_variables(Space space, bool is_extern);
-  void parse_function(bool is_entry, bool is_extern);
+  void parse_function(bool is_entry);
   void parse_function_attributes(Function& function);
   std::array<int32_t, 3> parse_block_extents();
   int32_t function_index(const Token& name);
@@ -53,8 +53,8 @@ void ModuleParser::parse_directive() {
     at = lexer_.take();
   }
   if (parse_header_directive(at)) return;
-  if (at.is(".entry")) return parse_function(true, is_extern);
-  if (at.is(".func")) return parse_function(false, is_extern);
+  if (at.is(".entry")) return parse_function(true);
+  if (at.is(".func")) return parse_function(false);
   if (at.is(".global")) return parse_variables(Space::global, is_extern);
   if (at.is(".shared")) return parse_variables(Space::shared, is_extern);
   if (at.is(".const")) return parse_variables(Space::const_, is_extern);
@@ -183,7 +183,7 @@ int32_t ModuleParser::function_index(const Token& name) {
   return known->second.index;
 }
 
-void ModuleParser::parse_function(bool is_entry, bool) {
+void ModuleParser::parse_function(bool is_entry) {
   VariableParser variables(lexer_);
   std::vector<Token> result_names, parameter_names;
   Function function;

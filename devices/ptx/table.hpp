@@ -54,7 +54,7 @@ enum class WrapRule : uint8_t {
   mov,
   selp,
   shfl,
-  widen,  ///< integer cvt to a wider type: passes the difference on
+  widen,  ///< integer cvt: to a wider type passes the difference on, to a narrower one resets
   load,   ///< shared and local memory keep it; elsewhere the loaded value is exact
   store,
   reset,  ///< an integer result that is exact as it stands (and, rem, shr.u, mul.hi, ...)

@@ -12,8 +12,7 @@ struct Declared {
   Token name;
 };
 
-/// Reads `.align 4 .b8 x[10] = {1, 2}` after the state space, up to `,` or `;`. `type` carries
-/// over from one name of a list to the next.
+/// Reads `.align 4 .b8 x[10] = {1, 2}, y;` after the state space.
 class VariableParser {
  public:
   explicit VariableParser(Lexer& lexer) : lexer_(lexer) {}
