@@ -42,6 +42,15 @@ bool shrink_sizes(const Facts& facts, Case& c) {
   return true;
 }
 
+/// Makes sizes multiples of `unit`, where their limits allow it.
+void round_sizes(const Contract& contract, int64_t unit, Case& c) {
+  for (const SizeSpec& size : contract.sizes) {
+    int64_t& value = c.sizes[size.name];
+    const int64_t up = (value + unit - 1) / unit * unit;
+    if (size.in.empty() && up >= size.min && up <= size.max) value = up;
+  }
+}
+
 /// What one attempt to mend an invalid case gives up.
 bool mend(const Facts& facts, Case& c, int attempt, Random& random) {
   switch (attempt) {
@@ -63,8 +72,10 @@ bool mend(const Facts& facts, Case& c, int attempt, Random& random) {
       draw_values(facts, random, c);
       return true;
     default:
-      if (attempt > 12) return false;
-      draw_sizes(facts, int64_t{1} << (10 - std::min(attempt - 5, 6)), random, c);
+      if (attempt > 24) return false;
+      draw_sizes(facts, int64_t{1} << (10 - (attempt - 5) % 8), random, c);
+      // Relations often ask for multiples: every other attempt has only those.
+      if (attempt % 2 == 0) round_sizes(facts.contract, random.pick({4, 8, 16, 32, 64}), c);
       return true;
   }
 }

@@ -11,7 +11,7 @@ namespace {
 
 using Weighted = std::pair<ValueClass, int>;
 
-constexpr std::array<Weighted, 24> kFloating = {{
+constexpr std::array<Weighted, 25> kFloating = {{
     {ValueClass::normal, 22},     {ValueClass::uniform, 5},    {ValueClass::bits, 4},
     {ValueClass::log_uniform, 4}, {ValueClass::subnormal, 3},  {ValueClass::zeros, 3},
     {ValueClass::infs, 3},        {ValueClass::nans, 4},       {ValueClass::largest, 3},
@@ -20,9 +20,10 @@ constexpr std::array<Weighted, 24> kFloating = {{
     {ValueClass::huge_mean, 5},   {ValueClass::masked, 4},     {ValueClass::near, 6},
     {ValueClass::prefix, 3},      {ValueClass::peak, 3},       {ValueClass::edges, 3},
     {ValueClass::ramp, 3},        {ValueClass::equal_rows, 2}, {ValueClass::exact, 4},
+    {ValueClass::patterns, 2},
 }};
 
-constexpr std::array<Weighted, 12> kInteger = {{
+constexpr std::array<Weighted, 13> kInteger = {{
     {ValueClass::bits, 24},
     {ValueClass::edges, 22},
     {ValueClass::uniform, 14},
@@ -35,6 +36,7 @@ constexpr std::array<Weighted, 12> kInteger = {{
     {ValueClass::tied, 2},
     {ValueClass::outlier, 2},
     {ValueClass::largest, 2},
+    {ValueClass::patterns, 6},
 }};
 
 constexpr std::array<Weighted, 6> kIndex = {{
@@ -147,6 +149,13 @@ ValueRecipe recipe_of(ValueClass kind, DType type, Random& random) {
     case ValueClass::exact:
       if (floating && random.chance(0.5)) p = {{"step", random.pick({0.125, 0.0009765625, 4.0})}};
       break;
+    case ValueClass::patterns:
+      // Wider types are walked from anywhere, narrow ones from the start.
+      if (bit_width(type) > 8 && random.chance(0.7)) {
+        p = {{"first", static_cast<double>(random.next() &
+                                           ((uint64_t{1} << std::min(bit_width(type), 52)) - 1))}};
+      }
+      break;
     case ValueClass::exact_logits:
       p = {{"rate", random.pick({0.1, 0.5, 0.9})}};
       break;
@@ -191,6 +200,7 @@ void draw_values(const Facts& facts, Random& random, Case& c) {
   const double style = unit_real(random.next());
   const bool witness = facts.reducing && !facts.exponential && style < 0.10;
   const bool exact = !witness && style < (facts.reducing ? 0.36 : 0.12);
+  int64_t carrier = random.below(std::max(1, facts.value_inputs));
   bool first = true;
   for (const OperandSpec& operand : facts.contract.args) {
     const bool is_value = operand.kind == OperandKind::input || operand.kind == OperandKind::inout;
@@ -198,15 +208,18 @@ void draw_values(const Facts& facts, Random& random, Case& c) {
     const DType type = resolve_dtype(operand, variant);
     ValueRecipe recipe;
     if (is_value && witness && is_floating(type)) {
-      // One operand carries the witness; factors beside it keep every term's size.
-      recipe = first ? recipe_of(ValueClass::witness, type, random)
-                     : ValueRecipe{"equal", {{"value", 1}}};
+      // One operand carries the witness; ones beside it keep every term's size.
+      recipe = carrier == 0 ? recipe_of(ValueClass::witness, type, random)
+                            : ValueRecipe{"equal", {{"value", 1}}};
     } else if (is_value && exact) {
       recipe = exact_recipe(facts, type, first, random);
     } else {
       recipe = draw_recipe(facts, operand, type, random);
     }
-    if (is_value) first = false;
+    if (is_value) {
+      first = false;
+      --carrier;
+    }
     c.values[operand.name] = std::move(recipe);
   }
 }

@@ -311,6 +311,14 @@ bool fill_bits(const ValuePlan& plan, DType type, const Chunk& chunk, uint64_t* 
     for (int i = 0; i < chunk.count; ++i) out[i] = chunk.hash[i] & kept;
     return true;
   }
+  if (plan.kind == ValueClass::patterns) {
+    const auto first = static_cast<uint64_t>(static_cast<int64_t>(plan.p[0]));
+    const uint64_t kept = type == DType::boolean ? 1 : mask;
+    for (int i = 0; i < chunk.count; ++i) {
+      out[i] = (first + static_cast<uint64_t>(chunk.first + i * chunk.step)) & kept;
+    }
+    return true;
+  }
   if (plan.kind == ValueClass::subnormal) {
     const uint64_t fraction = (uint64_t{1} << (format_of(type).precision - 1)) - 1;
     const uint64_t sign = uint64_t{1} << (bits - 1);
