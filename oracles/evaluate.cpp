@@ -28,6 +28,7 @@ void RowEvaluator::start(const Instance& instance, const OutputReader* outputs,
                          const EvaluationSettings& settings) {
   instance_ = &instance;
   outputs_ = outputs;
+  ++case_number_;
   find_extents();
   whole_.resize(instance.tensors.size());
   for (WholeOperand& whole : whole_) whole.loaded = false;

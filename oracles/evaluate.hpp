@@ -102,6 +102,9 @@ class RowEvaluator {
   const std::vector<int64_t>& extents() const { return extents_; }
   const EvaluationSettings& settings() const { return settings_; }
 
+  /// Changes with every start.
+  int64_t case_number() const { return case_number_; }
+
   /// A NaN met a maximum or minimum and the contract states no policy.
   bool saw_undecided_nan() const { return saw_undecided_nan_; }
 
@@ -121,6 +124,7 @@ class RowEvaluator {
   std::vector<WholeOperand> whole_;  ///< one an operand
   std::vector<int64_t> extents_;
   bool saw_undecided_nan_ = false;
+  int64_t case_number_ = 0;
   struct Buffers;
   std::unique_ptr<Buffers> buffers_;
 };

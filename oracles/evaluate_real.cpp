@@ -196,6 +196,7 @@ void NodeWork::function() {
     const auto table = accuracy_rows("exp", settings.accumulate, settings.math);
     rows::Accuracy accuracy = accuracy_of(table.front());
     rows::Rounding rounding = rounding_of(settings.accumulate, settings.flush);
+    if (node_.nonpositive) accuracy.argument_limit = 0;
     if (settings.online > 0 && !out_.grid.extent.empty()) {
       // Each new maximum multiplies what was summed before by one more rounded exponential.
       const double blocks = std::ceil(static_cast<double>(out_.grid.extent.back()) /

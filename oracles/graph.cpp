@@ -87,6 +87,7 @@ class Compiler {
     put(node.dimension);
     put(static_cast<int>(node.type));
     put(node.weight);
+    put(node.nonpositive);
     put(node.integer);
     return key + ";" + node.text + ";" + std::to_string(std::signbit(node.real)) +
            std::to_string(std::bit_cast<uint64_t>(node.real));
@@ -673,10 +674,21 @@ class Compiler {
     n.op = Op::function;
     n.text = e.text;
     for (const ExprPtr& operand : e.operands) n.args.push_back(compile(*operand));
-    if (e.text == "exp") n.args[0] = exponent(n.args[0], e);
+    if (e.text == "exp") {
+      n.nonpositive = below_its_maximum(n.args[0]);
+      n.args[0] = exponent(n.args[0], e);
+    }
     for (int& arg : n.args) arg = arithmetic(arg, e);
     n.dims = union_dims(n.args);
     return put(n, e.where);
+  }
+
+  /// x - max(x): rounding is monotonic, so a correct kernel's exponent is not positive.
+  bool below_its_maximum(int id) const {
+    const Node& n = node(id);
+    if (n.op != Op::sub || n.integral) return false;
+    const Node& m = node(n.args[1]);
+    return m.op == Op::max && m.args[0] == n.args[0];
   }
 
   /// The rounding of an exponent that is a difference: 2u|x - m|, or with exp2(x log2e - m log2e)

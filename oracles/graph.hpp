@@ -77,6 +77,7 @@ struct Node {
   int64_t integer = 0;
   DType type = DType::f32;  ///< settle: format; load, gather: the operand's dtype
   int weight = 1;
+  bool nonpositive = false;  ///< exp: its argument is x - max(x), which rounds to at most 0
   /// Significand bits that hold any value of this node exactly; 0 when no bound is known.
   int bits = 0;
   SourceLocation where_;

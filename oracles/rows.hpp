@@ -58,6 +58,8 @@ struct Accuracy {
   double relative = 0;
   double low = 0;  ///< the figure holds for low <= |x| <= high
   double high = 0;
+  /// The kernel's argument is known not to exceed it (x - max(x) rounds to at most 0).
+  double argument_limit = 0x1p1023;
 };
 
 /// Sums along a row.

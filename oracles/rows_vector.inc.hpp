@@ -196,15 +196,18 @@ int exp(int n, In x, const Accuracy& accuracy, const Rounding& rounding, Out o) 
     vput(o, i, count, v, e, lo, hi, h, reach, seen);
   });
   if (!any(far)) return seen.flags();
-  // Exponents off by more than 1: expm1(h) <= h (1 + h) holds no longer.
+  // Exponents off by more than 1: expm1(h) <= h (1 + h) holds no longer; take the upper end itself.
   for (int i = 0; i < n; ++i) {
     const double up = x.hi[i];
-    if (up <= 1 || !finite(o.v[i])) continue;
-    const double grown = up < 700 ? exp_core(up) * (1 + 0x1p-40) : 1 / 0.0;
-    const double top = (o.v[i] + o.e[i]) * grown;
-    const Vec own =
-        vpublished(splat(top), splat(absolute(x.v[i]) + x.e[i] + up), accuracy, rounding);
-    o.hi[i] = top + own[0] + rounding.eta;
+    if (larger(up, x.lo[i]) <= 1 || !finite(o.v[i])) continue;
+    const double reach = x.v[i] + x.e[i] + up;
+    const double end = reach < accuracy.argument_limit ? reach : accuracy.argument_limit;
+    const double top = end > 709 ? 1 / 0.0 : exp_core(end > -707 ? end : -707) * (1 + 0x1p-40);
+    const double far_argument = end < 0 ? larger(-end, up - x.v[i]) : end;
+    const Vec own = vpublished(splat(top), splat(far_argument < 1000 ? far_argument : 1000),
+                               accuracy, rounding);
+    o.hi[i] = (top + own[0] + rounding.eta) * kOutward;
+    o.lo[i] = o.v[i] + o.e[i];
   }
   return seen.flags();
 }
@@ -249,7 +252,8 @@ int publish(int n, In x, const Accuracy& accuracy, const Rounding& rounding, Out
     const VecIn f = load_four({o.v, o.e, o.lo, o.hi}, i, count);
     const Vec spread = a.e + vlarger(a.lo, a.hi);
     const Vec most = vabs(a.v) + spread;
-    const Mask documented = (vabs(a.v) - spread >= accuracy.low) & (most <= accuracy.high);
+    const Vec least = vlarger(vabs(a.v) - spread, zero);
+    const Mask documented = (least >= accuracy.low) & (most <= accuracy.high);
     const Vec magnitude = vabs(f.v) + f.e + vlarger(f.lo, f.hi);
     const Vec own = vpublished(magnitude, most, accuracy, rounding) + rounding.eta;
     const Vec known = documented ? own : any_value;

@@ -80,8 +80,16 @@ class TierEvaluator : public ExactTier {
   }
 
   Element element(RowEvaluator& leaves, int node, const Chunk& chunk) {
+    // Rows that several elements share are kept while the case stays the same.
+    if (leaves_ != &leaves || case_ != leaves.case_number() || kept_ > kKeptElements) {
+      arrays_.clear();
+      kept_ = 0;
+    }
+    std::erase_if(arrays_, [this](const Array& array) {
+      return array.grid.size <= 1 && graph_.nodes[static_cast<size_t>(array.node)].reduced.empty();
+    });
     leaves_ = &leaves;
-    arrays_.clear();
+    case_ = leaves.case_number();
     return at(node, chunk).at.front();
   }
 
@@ -180,10 +188,11 @@ class TierEvaluator : public ExactTier {
   const Array& at(int id, const Chunk& chunk) {
     const Node& node = graph_.nodes[static_cast<size_t>(id)];
     Grid grid = grid_of(node.dims, chunk);
-    for (const Array& array : arrays_)
-      if (array.node == id && array.grid == grid) return array;
+    for (auto array = arrays_.rbegin(); array != arrays_.rend(); ++array)
+      if (array->node == id && array->grid == grid) return *array;
     Array fresh{id, std::move(grid), {}};
     fresh.at.resize(static_cast<size_t>(fresh.grid.size));
+    kept_ += fresh.grid.size;
     evaluate(node, id, chunk, fresh);
     arrays_.push_back(std::move(fresh));
     return arrays_.back();
@@ -340,7 +349,10 @@ class TierEvaluator : public ExactTier {
   }
 
   const Graph& graph_;
+  static constexpr int64_t kKeptElements = 1 << 14;
   RowEvaluator* leaves_ = nullptr;
+  int64_t case_ = -1;
+  int64_t kept_ = 0;
   std::deque<Array> arrays_;
 };
 
