@@ -75,16 +75,68 @@ double field_constant(DType type, Random& random) {
                       16777216.0, -104.0, 3e38});
 }
 
-ValueRecipe near_recipe(DType type, Random& random) {
+std::vector<std::pair<std::string, double>> near_parameters(DType type, Random& random) {
   if (is_integer(type)) {
-    return {"near", {{"value", random.pick({0.0, 64.0, 100.0, -100.0})}, {"spread", 28}}};
+    return {{"value", random.pick({0.0, 64.0, 100.0, -100.0})}, {"spread", 28}};
   }
   const bool wide = format_of(type).max_exponent >= 100;
   const double centre = wide
                             ? random.pick({88.5, -88.8, 2000.0, -104.0, 1.9e19, 1e30, 256.0, -87.5})
                             : random.pick({11.0, 88.5, 256.0, 2000.0, -17.0, -10.0});
   const double spread = std::abs(centre) * random.pick({0.5, 0.0625, 0.0078125});
-  return {"near", {{"value", centre}, {"spread", spread}}};
+  return {{"value", centre}, {"spread", spread}};
+}
+
+/// Parameters of the classes that shape whole rows or aim at one place.
+std::vector<std::pair<std::string, double>> shaped_parameters(ValueClass kind, DType type,
+                                                              Random& random) {
+  const bool wide = is_floating(type) && format_of(type).max_exponent >= 100;
+  std::vector<std::pair<std::string, double>> p;
+  switch (kind) {
+    case ValueClass::huge_mean:
+      if (wide) {
+        p = {{"ratio", random.pick({1e4, 1e5, 1e6, -1e4})}, {"scale", random.pick({1.0, 0.01})}};
+      } else {
+        p = {{"ratio", random.pick({300.0, 2000.0, 10000.0})}, {"scale", random.pick({1.0, 0.05})}};
+      }
+      break;
+    case ValueClass::masked:
+      p = {{"scale", random.pick({1.0, 3.0, 30.0})},
+           {"rate", random.pick({0.1, 0.5, 0.95})},
+           {"rows", random.pick({0.0, 0.1, 0.5})}};
+      break;
+    case ValueClass::near:
+      return near_parameters(type, random);
+    case ValueClass::prefix:
+      p = {{"ratio", wide ? random.pick({1e4, 1e7}) : 1000.0}};
+      break;
+    case ValueClass::peak:
+      p = {{"low", random.pick({-7, -20, -100})}};
+      break;
+    case ValueClass::exact:
+      if (is_floating(type) && random.chance(0.5))
+        p = {{"step", random.pick({0.125, 0.0009765625, 4.0})}};
+      break;
+    case ValueClass::patterns:
+      // Wider types are walked from anywhere, narrow ones from the start.
+      if (bit_width(type) > 8 && random.chance(0.7)) {
+        p = {{"first", static_cast<double>(random.next() &
+                                           ((uint64_t{1} << std::min(bit_width(type), 52)) - 1))}};
+      }
+      break;
+    case ValueClass::exact_logits:
+      p = {{"rate", random.pick({0.1, 0.5, 0.9})}};
+      break;
+    case ValueClass::witness:
+      if (random.chance(0.5)) p = {{"gap", random.pick({1, 2, 16, 32, 128, 256})}};
+      break;
+    case ValueClass::index_ramp:
+      if (random.chance(0.5)) p = {{"step", random.pick({7, 64, 4097})}};
+      break;
+    default:
+      break;
+  }
+  return p;
 }
 
 }  // namespace
@@ -126,46 +178,8 @@ ValueRecipe recipe_of(ValueClass kind, DType type, Random& random) {
     case ValueClass::sorted:
       p = {{"scale", floating ? random.pick({4.0, -4.0, 30.0}) : 100.0}};
       break;
-    case ValueClass::huge_mean:
-      if (wide || type == DType::f64) {
-        p = {{"ratio", random.pick({1e4, 1e5, 1e6, -1e4})}, {"scale", random.pick({1.0, 0.01})}};
-      } else {
-        p = {{"ratio", random.pick({300.0, 2000.0, 10000.0})}, {"scale", random.pick({1.0, 0.05})}};
-      }
-      break;
-    case ValueClass::masked:
-      p = {{"scale", random.pick({1.0, 3.0, 30.0})},
-           {"rate", random.pick({0.1, 0.5, 0.95})},
-           {"rows", random.pick({0.0, 0.1, 0.5})}};
-      break;
-    case ValueClass::near:
-      return near_recipe(type, random);
-    case ValueClass::prefix:
-      p = {{"ratio", wide ? random.pick({1e4, 1e7}) : 1000.0}};
-      break;
-    case ValueClass::peak:
-      p = {{"low", random.pick({-7, -20, -100})}};
-      break;
-    case ValueClass::exact:
-      if (floating && random.chance(0.5)) p = {{"step", random.pick({0.125, 0.0009765625, 4.0})}};
-      break;
-    case ValueClass::patterns:
-      // Wider types are walked from anywhere, narrow ones from the start.
-      if (bit_width(type) > 8 && random.chance(0.7)) {
-        p = {{"first", static_cast<double>(random.next() &
-                                           ((uint64_t{1} << std::min(bit_width(type), 52)) - 1))}};
-      }
-      break;
-    case ValueClass::exact_logits:
-      p = {{"rate", random.pick({0.1, 0.5, 0.9})}};
-      break;
-    case ValueClass::witness:
-      if (random.chance(0.5)) p = {{"gap", random.pick({1, 2, 16, 32, 128, 256})}};
-      break;
-    case ValueClass::index_ramp:
-      if (random.chance(0.5)) p = {{"step", random.pick({7, 64, 4097})}};
-      break;
     default:
+      p = shaped_parameters(kind, type, random);
       break;
   }
   return recipe;
