@@ -118,6 +118,7 @@ struct BlockState {
   std::array<BarrierState, 16> barriers;
   std::vector<std::array<uint32_t, 16>> barrier_masks;  ///< by warp: lanes waiting at each barrier
   int32_t finished_warps = 0;
+  uint32_t barriers_in_use = 0;  ///< bit b: somebody has arrived at barrier b
 };
 
 /// Thrown to end a run early; the diagnostic is already recorded.
@@ -219,6 +220,7 @@ class Executor {
     uint32_t mask = 0;
   };
   void perform(WarpState& warp, const std::vector<Participant>& all);
+  bool shuffle_whole(const MicroOp& op, uint32_t mask);
   void shuffle(WarpState& warp, const std::vector<Participant>& all);
   void vote(WarpState& warp, const std::vector<Participant>& all);
   void match(WarpState& warp, const std::vector<Participant>& all);

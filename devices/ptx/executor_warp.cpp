@@ -61,9 +61,14 @@ bool Executor::synchronise(WarpState& warp, Group& group, const MicroOp& op, uin
                     : op.kind == Kind::match || op.kind == Kind::redux ? op.b
                                                                        : op.a;
   const uint32_t* masks = reinterpret_cast<const uint32_t*>(row(slot));
-  uint32_t same = 0;
-  for (int i = 0; i < kLanes; ++i) same |= static_cast<uint32_t>(masks[i] == named) << i;
-  same &= mask;
+  uint32_t different = 0;
+  for (int i = 0; i < kLanes; ++i) different |= masks[i] ^ named;
+  uint32_t same = mask;
+  if (different != 0) {
+    same = 0;
+    for (int i = 0; i < kLanes; ++i) same |= static_cast<uint32_t>(masks[i] == named) << i;
+    same &= mask;
+  }
   if (same != mask) {
     const uint32_t rest = group.mask & ~same;
     const int32_t pc = group.pc;
@@ -76,6 +81,7 @@ bool Executor::synchronise(WarpState& warp, Group& group, const MicroOp& op, uin
   }
   const uint32_t wanted = (named | mask) & warp.live;
   if ((wanted & ~mask) == 0) {
+    if (op.kind == Kind::shuffle && shuffle_whole(op, mask)) return true;
     perform(warp, {{&group, &op, mask}});
     return true;
   }
@@ -139,6 +145,39 @@ void Executor::set_result_predicate(const MicroOp& op, uint32_t value, uint32_t 
   if (op.p1 == kNoSlot) return;
   set_predicate(op.p1, value, mask);
   set_predicate_undefined(op.fp1, op.p1, undefined, mask);
+}
+
+/// The common shuffle: a whole warp, clean, all lanes with the same distance and bounds. False: not
+/// of that shape, nothing was done.
+bool Executor::shuffle_whole(const MicroOp& op, uint32_t mask) {
+  if (mask != ~0u || op.d == kNoSlot || warp_->flags[op.fa] != 0) return false;
+  const uint32_t* b = reinterpret_cast<const uint32_t*>(row(op.b));
+  const uint32_t* c = reinterpret_cast<const uint32_t*>(row(op.c));
+  uint32_t different = 0;
+  for (int lane = 0; lane < kLanes; ++lane) different |= (b[lane] ^ b[0]) | (c[lane] ^ c[0]);
+  if (different != 0) return false;
+  const uint32_t* from = reinterpret_cast<const uint32_t*>(row(op.a));
+  const Shuffle mode = code_->sites[op.site].instruction->shuffle;
+  alignas(64) uint32_t result[kLanes];
+  uint32_t in_range = ~0u;
+  if (mode == Shuffle::bfly && c[0] == 31) {
+    const uint32_t distance = b[0] & 31;
+    for (uint32_t lane = 0; lane < kLanes; ++lane) result[lane] = from[lane ^ distance];
+  } else {
+    in_range = 0;
+    for (int lane = 0; lane < kLanes; ++lane) {
+      bool ok = false;
+      result[lane] = from[shuffle_source(mode, lane, b[0], c[0], &ok)];
+      in_range |= static_cast<uint32_t>(ok) << lane;
+    }
+  }
+  std::memcpy(frame_row(op.d), result, sizeof result);
+  warp_->flags[op.fd] = 0;
+  if (op.p1 != kNoSlot) {
+    std::memcpy(frame_row(op.p1), &in_range, 4);
+    warp_->flags[op.fp1] = 0;
+  }
+  return true;
 }
 
 void Executor::shuffle(WarpState& warp, const std::vector<Participant>& all) {

@@ -111,7 +111,9 @@ void Executor::exit_lanes(WarpState& warp, Group& group, uint32_t mask) {
     }
   }
   if (warp.groups.empty()) ++warp.block->finished_warps;
-  for (int b = 0; b < 16; ++b) try_release(*warp.block, b);
+  for (uint32_t used = warp.block->barriers_in_use; used != 0; used &= used - 1) {
+    try_release(*warp.block, std::countr_zero(used));
+  }
 }
 
 // ---- barriers ----
@@ -128,6 +130,7 @@ void Executor::arrive(WarpState& warp, Group& group, const MicroOp& op, uint32_t
   }
   BlockState& block = *warp.block;
   BarrierState& barrier = block.barriers[number];
+  block.barriers_in_use |= 1u << number;
   if (op.b != kNoSlot) barrier.wanted = reinterpret_cast<const uint32_t*>(row(op.b))[lane];
   if (op.pa != kNoSlot) {
     const uint32_t p = predicate(op.pa) ^ (op.pa_negated ? ~0u : 0u);
@@ -166,10 +169,12 @@ void Executor::try_release(BlockState& block, int number) {
     any |= here != 0;
     all &= complete;
     if (complete && here != 0) arrived += kLanes;
+    if (!all && barrier.wanted < 0) return;  // the usual barrier: one warp that lacks is enough
   }
   if (!any && barrier.arrived_threads == 0) return;
   if (barrier.wanted < 0 ? !all : arrived < barrier.wanted) return;
   const BarrierState done = barrier;
+  block.barriers_in_use &= ~(1u << number);
   barrier = BarrierState{};
   WarpState* const current = warp_;
   for (const auto& warp : block.warps) {
@@ -354,6 +359,7 @@ std::unique_ptr<BlockState> Executor::start_block(std::array<int64_t, 3> at, int
   block->at = at;
   block->linear = linear;
   block->finished_warps = 0;
+  block->barriers_in_use = 0;
   for (int i = 0; i < 3; ++i) {
     broadcast32(block->constants + i * kRow32, static_cast<uint32_t>(at[i]));
   }
