@@ -69,7 +69,8 @@ class Reducer {
   Element sum(const Row& row) const {
     const rows::RowSum s = kernels_.sum(row.n, row.v, row.e, row.lo, row.hi, 1 / rounding_.u);
     Element out{s.v, s.e, 0, 0};
-    if (s.exact && !(settings_.flush && s.magnitude != 0)) return out;
+    const bool fits = s.magnitude < rounding_.largest * (1 - 2 * rounding_.u);
+    if (s.exact && !(settings_.flush && s.magnitude != 0) && (fits || !settings_.widen)) return out;
     if (!std::isfinite(s.v)) return not_finite(out, s.lo + s.hi);
     const double all = s.magnitude + std::max(s.lo, s.hi);
     const double own = s.exact ? 0 : depth(row.n) * u_ * all + flushed(row.n);

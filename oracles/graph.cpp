@@ -89,8 +89,9 @@ class Compiler {
     put(node.weight);
     put(node.nonpositive);
     put(node.integer);
-    return key + ";" + node.text + ";" + std::to_string(std::signbit(node.real)) +
-           std::to_string(std::bit_cast<uint64_t>(node.real));
+    key.append(";").append(node.text).append(";");
+    put(static_cast<int64_t>(std::bit_cast<uint64_t>(node.real)));
+    return key;
   }
 
   int put(Node node, const SourceLocation& where) {

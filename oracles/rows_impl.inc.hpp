@@ -87,14 +87,30 @@ int sub(int n, In a, In b, Out o) {
   return seen.flags();
 }
 
+/// Infinity times what may be 0 or of either sign in a correct kernel: any value, NaN included.
+inline void repair_infinite_product(int n, In a, In b, Out o) {
+  const auto may_vanish = [](In x, int i) {
+    const double dev = larger(x.lo[i], x.hi[i]);
+    return dev > 0 && absolute(x.v[i]) <= x.e[i] + dev;
+  };
+  for (int i = 0; i < n; ++i) {
+    const bool a_infinite = !finite(a.v[i]) && a.v[i] == a.v[i];
+    const bool b_infinite = !finite(b.v[i]) && b.v[i] == b.v[i];
+    if ((a_infinite && may_vanish(b, i)) || (b_infinite && may_vanish(a, i)))
+      o.lo[i] = o.hi[i] = 0 / 0.0;
+  }
+}
+
 // (a + s)(b + t) - ab = a t + b s + s t over the box of s and t.
 int mul(int n, In a, In b, bool exact, Out o) {
   Seen seen;
+  uint64_t any_odd = 0;
   const double half_ulp = exact ? 0 : kHalfUlp;
   const double tiny = exact ? 0 : kTiny;
 #pragma GCC ivdep
   for (int i = 0; i < n; ++i) {
     const double v = a.v[i] * b.v[i];
+    any_odd |= finite(v) ? 0 : 1;
     const double am = absolute(a.v[i]) + a.e[i];
     const double bm = absolute(b.v[i]) + b.e[i];
     const double e = a.e[i] * bm + b.e[i] * am + (absolute(v) * half_ulp + tiny);
@@ -110,7 +126,8 @@ int mul(int n, In a, In b, bool exact, Out o) {
     put(o, i, v, e, am * down_b + bm * down_a + cross, am * up_b + bm * up_a + cross,
         a.e[i] + b.e[i], s + t, seen);
   }
-  return seen.flags();
+  if (any_odd != 0) repair_infinite_product(n, a, b, o);
+  return seen.flags() | (any_odd != 0 ? kAnyAllowance : 0);
 }
 
 int neg(int n, In a, Out o) {

@@ -183,7 +183,7 @@ int exp(int n, In x, const Accuracy& accuracy, const Rounding& rounding, Out o) 
     const Vec bounded = (huge | ~(h <= 1)) ? infinity : known;
     const Vec e = (at_zero | ~is_finite) ? zero : bounded;
     const Vec reach = vlarger(a.lo, a.hi);
-    far |= ~(reach <= 1);
+    far |= ~(reach <= 1) | ~(h <= 1);
     const Vec down = a.lo < 1 ? a.lo : one;
     const Vec grown = a.hi * (1 + a.hi);
     const Mask special = (at_zero | ~is_finite) & (reach == 0);
@@ -199,10 +199,15 @@ int exp(int n, In x, const Accuracy& accuracy, const Rounding& rounding, Out o) 
   // Exponents off by more than 1: expm1(h) <= h (1 + h) holds no longer; take the upper end itself.
   for (int i = 0; i < n; ++i) {
     const double up = x.hi[i];
-    if (larger(up, x.lo[i]) <= 1 || !finite(o.v[i])) continue;
+    if ((larger(up, x.lo[i]) <= 1 && x.e[i] <= 1) || !finite(o.v[i])) continue;
+    const auto upper_end = [&](double end) {
+      return end > 709 ? 1 / 0.0 : exp_core(end > -707 ? end : -707) * (1 + 0x1p-40);
+    };
+    // Neither the exact value nor v is below 0 or above the upper end.
+    if (!(x.e[i] <= 1)) o.e[i] = upper_end(x.v[i] + x.e[i]);
     const double reach = x.v[i] + x.e[i] + up;
     const double end = reach < accuracy.argument_limit ? reach : accuracy.argument_limit;
-    const double top = end > 709 ? 1 / 0.0 : exp_core(end > -707 ? end : -707) * (1 + 0x1p-40);
+    const double top = upper_end(end);
     const double far_argument = end < 0 ? larger(-end, up - x.v[i]) : end;
     const Vec own = vpublished(splat(top), splat(far_argument < 1000 ? far_argument : 1000),
                                accuracy, rounding);
