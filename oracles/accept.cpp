@@ -69,7 +69,10 @@ Decision decide_overflow(const FloatFormat& format, const Margins& m, int sign, 
   if (std::isinf(reach)) return Decision::accepted;
   const double half_ulp = std::ldexp(1.0, format.max_exponent - format.precision);
   const double distance = format.largest - sign * m.value - reach + half_ulp;  // <= 0: reaches it
-  const double error = m.value_error + (std::fabs(m.value) + reach + half_ulp) * 0x1p-50;
+  // Exact next to the largest finite (Sterbenz): 65504 + 16 lies on the threshold itself.
+  const double size = std::fabs(m.value);
+  const bool exact = reach == 0 && size >= format.largest / 2 && size <= format.largest * 2;
+  const double error = m.value_error + (exact ? 0 : (size + reach + half_ulp) * 0x1p-50);
   if (distance + error <= 0) return Decision::accepted;
   return distance - error > 0 ? Decision::rejected : Decision::doubt;
 }

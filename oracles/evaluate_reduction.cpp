@@ -71,7 +71,7 @@ class Reducer {
     Element out{s.v, s.e, 0, 0};
     const bool fits = s.magnitude < rounding_.largest * (1 - 2 * rounding_.u);
     if (s.exact && !(settings_.flush && s.magnitude != 0) && (fits || !settings_.widen)) return out;
-    if (!std::isfinite(s.v)) return not_finite(out, s.lo + s.hi);
+    if (!std::isfinite(s.v)) return not_finite(row, out, s.lo + s.hi);
     const double all = s.magnitude + std::max(s.lo, s.hi);
     const double own = s.exact ? 0 : depth(row.n) * u_ * all + flushed(row.n);
     out.lo = (s.lo + own) * rows::kOutward;
@@ -80,8 +80,15 @@ class Reducer {
     return out;
   }
 
-  static Element not_finite(Element out, double reach) {
+  /// An infinite sum is exact, unless finite terms can overflow the other way: then inf - inf.
+  Element not_finite(const Row& row, Element out, double reach) const {
     out.lo = out.hi = reach - reach;  // 0, or NaN when a term might have overflowed
+    if (!settings_.widen || std::isnan(out.v)) return out;
+    double against = 0;
+    for (int64_t k = 0; k < row.n; ++k) {
+      if (std::isfinite(row.v[k]) && (row.v[k] < 0) == (out.v > 0)) against += std::fabs(row.v[k]);
+    }
+    if (against >= rounding_.largest * (1 - 2 * rounding_.u)) out.lo = out.hi = kNan;
     return out;
   }
 
