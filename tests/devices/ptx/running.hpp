@@ -52,6 +52,9 @@ class Runner {
     return spec.base;
   }
 
+  /// Any region.
+  void region(const RegionSpec& spec) { arrays_[spec.name] = spec; }
+
   RunStatus run(const std::vector<uint64_t>& params, LaunchConfig config = {},
                 const std::string& entry = "k") {
     code_ = lower(module_, entry, avx2_);
