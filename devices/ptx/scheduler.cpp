@@ -305,6 +305,10 @@ void Executor::start_warp(WarpState& warp, BlockState& block, int32_t index) {
   warp.groups.assign(1, Group{});
   warp.groups[0].pc = code.blocks[code.entry_block].pc;
   warp.groups[0].mask = warp.live;
+  const Block& entry = code.blocks[code.entry_block];
+  ++block_hits[entry.coverage];
+  instructions_ += entry.instructions;
+  lane_instructions += int64_t{entry.instructions} * std::popcount(warp.live);
 }
 
 /// tid, lane and warp rows depend only on the block's shape; recycled blocks keep them.
