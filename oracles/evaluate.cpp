@@ -69,6 +69,7 @@ const Value& RowEvaluator::at(int id, const Chunk& chunk) {
   value.v = value.e = value.lo = value.hi = nullptr;
   value.i = nullptr;
   value.status = nullptr;
+  value.least = -HUGE_VAL;
   NodeWork(*this, node, value, chunk).evaluate();
   value.valid = true;
   ++value.generation;
@@ -169,6 +170,7 @@ void NodeWork::constant() {
     double* out = out_.own_v.get(1);
     out[0] = real;
     out_.v = out;
+    if (!std::isnan(real)) out_.least = real;
   }
 }
 

@@ -4,6 +4,7 @@
 // dimensions, so what does not vary from chunk to chunk is kept.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -61,6 +62,8 @@ struct Value {
   bool valid = false;
   int64_t generation = 0;
   int64_t source_generation = 0;  ///< settle: of the argument whose v and e it shares
+  /// No exact value and no value of a correct kernel is below it (a sum of squares: 0).
+  double least = -HUGE_VAL;
   const double* v = nullptr;
   const double* e = nullptr;
   const double* lo = nullptr;

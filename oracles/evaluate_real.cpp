@@ -72,13 +72,17 @@ void NodeWork::elementwise() {
     case Op::neg:
       return unary(k.neg);
     case Op::abs:
+      out_.least = 0;
       return unary(k.abs);
     case Op::add:
+      if (argument(0).least >= 0 && argument(1).least >= 0)
+        out_.least = std::max(argument(0).least, argument(1).least);
       return binary(k.add);
     case Op::sub:
       return binary(k.sub);
     case Op::mul: {
       const bool exact = node_.bits > 0;
+      if (node_.args[0] == node_.args[1]) out_.least = 0;
       return binary([&k, exact](int n, rows::In a, rows::In b, rows::Out o) {
         return k.mul(n, a, b, exact, o);
       });
@@ -137,6 +141,10 @@ void NodeWork::settle() {
   out_.v = a.v;
   out_.e = a.e;
   out_.source_generation = a.generation;
+  const rows::Rounding format = rounding_of(node_.type, evaluator_.settings_.flush);
+  // Rounding is monotonic; a positive bound may round down.
+  if (a.least >= 0)
+    out_.least = std::max(0.0, a.least * (1 - 2 * node_.weight * format.u) - format.eta);
   if (!errs()) {
     out_.lo = a.lo;
     out_.hi = a.hi;
@@ -144,7 +152,7 @@ void NodeWork::settle() {
   }
   double* lo = out_.own_lo.get(std::max<int64_t>(size, 1));
   double* hi = out_.own_hi.get(std::max<int64_t>(size, 1));
-  rows::Rounding rounding = rounding_of(node_.type, evaluator_.settings_.flush);
+  rows::Rounding rounding = format;
   rounding.weight = node_.weight;
   rounding.widen = evaluator_.settings_.widen;
   ArgumentBlocks blocks(a, evaluator_.buffers_->splat[0], evaluator_.buffers_->zeros);
@@ -211,7 +219,10 @@ void NodeWork::function() {
         [&](int n, rows::In a, rows::Out o) { return k.exp(n, a, accuracy, rounding, o); });
   }
   if (node_.text == "sqrt" || node_.text == "rsqrt") {
-    unary(node_.text == "sqrt" ? k.sqrt : k.rsqrt);
+    const double least = argument(0).least;
+    const auto kernel = node_.text == "sqrt" ? k.sqrt : k.rsqrt;
+    unary([&](int n, rows::In a, rows::Out o) { return kernel(n, a, least, o); });
+    out_.least = 0;
     return publish(node_.text, 0);
   }
   table_function();

@@ -92,6 +92,14 @@ class Reducer {
     return out;
   }
 
+  /// The total is infinite; finite terms of the other sign may overflow before they meet it.
+  bool may_meet_opposite_infinity(const Row& row, double total) const {
+    double against = 0;
+    for (int64_t k = 0; k < row.n; ++k)
+      if (std::isfinite(row.v[k]) && (row.v[k] > 0) != (total > 0)) against += std::fabs(row.v[k]);
+    return against >= rounding_.largest * (1 - 2 * rounding_.u);
+  }
+
   /// A partial sum may be infinite. With terms of one sign so may the total; with both, anything.
   static void overflow(const rows::RowSum& s, Element& out) {
     const bool one_sign = std::fabs(s.v) >= s.magnitude * (1 - 0x1p-30);
@@ -207,6 +215,8 @@ class Reducer {
 
 void NodeWork::reduction() {
   const Value& a = argument(0);
+  if (node_.op == Op::var || ((node_.op == Op::sum || node_.op == Op::mean) && a.least >= 0))
+    out_.least = 0;
   const rows::Out out = arrays();
   const Grid reduced = grid_of(node_.reduced, chunk_);
   const auto axes = merged_axes<1>(reduced, {&a.grid});

@@ -104,8 +104,9 @@ struct Kernels {
   int (*abs)(int n, In a, Out o);
   int (*max2)(int n, In a, In b, NanMode mode, Out o);
   int (*exp)(int n, In a, const Accuracy& accuracy, const Rounding& rounding, Out o);
-  int (*sqrt)(int n, In a, Out o);
-  int (*rsqrt)(int n, In a, Out o);
+  /// Neither the exact argument nor a correct kernel's is below `least`.
+  int (*sqrt)(int n, In a, double least, Out o);
+  int (*rsqrt)(int n, In a, double least, Out o);
   /// Only lo and hi are written; v and e stay the argument's.
   int (*settle)(int n, In a, const Rounding& rounding, double* lo, double* hi);
   /// Adds a function's published error to o; |argument| +- its error decides the range.

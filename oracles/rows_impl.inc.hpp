@@ -230,7 +230,7 @@ inline double exp_core(double x) {
   return std::bit_cast<double>(std::bit_cast<uint64_t>(p) + (std::bit_cast<uint64_t>(t) << 52));
 }
 
-int sqrt(int n, In a, Out o) {
+int sqrt(int n, In a, double least, Out o) {
   Seen seen;
 #pragma GCC ivdep
   for (int i = 0; i < n; ++i) {
@@ -239,11 +239,11 @@ int sqrt(int n, In a, Out o) {
     const double p = v * v;
     const bool exact = (p == x) & (product_residue(v, v, p) == 0);
     const double slack = v * 0x1p-51;
-    const double below = x - a.e[i] > 0 ? x - a.e[i] : 0;
+    const double below = larger(x - a.e[i], larger(least, 0));
     const double spread =
         a.e[i] == 0 ? 0 : larger(__builtin_sqrt(x + a.e[i]) - v, v - __builtin_sqrt(below)) + slack;
     const double e = spread + (exact ? 0 : v * kHalfUlp + kTiny);
-    const double end = x - a.e[i] - a.lo[i];  // negative: the kernel may see NaN
+    const double end = larger(x - a.e[i] - a.lo[i], least);  // negative: the kernel may see NaN
     const double dev = a.lo[i] + a.hi[i];
     const double top = __builtin_sqrt(x + a.e[i] + a.hi[i]);
     const double any = 0 / 0.0;
@@ -254,18 +254,18 @@ int sqrt(int n, In a, Out o) {
   return seen.flags();
 }
 
-int rsqrt(int n, In a, Out o) {
+int rsqrt(int n, In a, double least, Out o) {
   Seen seen;
 #pragma GCC ivdep
   for (int i = 0; i < n; ++i) {
     const double x = a.v[i];
     const double v = 1 / __builtin_sqrt(x);
     const double slack = v * 0x1p-50;
-    const double below = x - a.e[i];
+    const double below = larger(x - a.e[i], least);
     const double spread = a.e[i] == 0 ? 0
                           : below > 0 ? 1 / __builtin_sqrt(below) - v + slack
                                       : 1 / 0.0;
-    const double end = x - a.e[i] - a.lo[i];
+    const double end = larger(x - a.e[i] - a.lo[i], least);
     const double dev = a.lo[i] + a.hi[i];
     const double any = 0 / 0.0;
     const double hi = dev == 0 ? 0 : end < 0 ? any : 1 / __builtin_sqrt(end) - v + slack;

@@ -153,6 +153,17 @@ TEST(Judge, ExactDataLeavesNoRoom) {
   EXPECT_EQ(judge_row(contract, row, std::nextafter(total, 1e9f)).outcome, Outcome::mismatch);
 }
 
+TEST(Judge, PartialSumsMayOverflowAgainstAnInfiniteTotal) {
+  // -max - max is -inf before it meets +inf: NaN in some order, +inf in another.
+  const float max = 0x1.fffffep127f;
+  const std::vector<float> row{-max, -max, INFINITY};
+  const Contract naive = row_contract("sum(x, cols)", "[policy]\nrange = \"naive\"\n");
+  const Contract safe = row_contract("sum(x, cols)", "[policy]\nrange = \"safe\"\n");
+  for (const float got : {INFINITY, NAN})
+    EXPECT_EQ(judge_row(naive, row, got).outcome, Outcome::pass) << got;
+  EXPECT_EQ(judge_row(safe, row, NAN).outcome, Outcome::mismatch);
+}
+
 TEST(Judge, DroppedElementOfWellScaledDataIsCaught) {
   const Contract contract = row_contract("sum(x, cols)");
   std::vector<float> row;
@@ -362,6 +373,12 @@ TEST(Judge, LayerNormOfEqualElements) {
   const std::vector<float> x(1000, 100000.1f);
   for (const Order order : {Order::pairwise, Order::lanes})
     EXPECT_EQ(judge_layer_norm(x, order, false).outcome, Outcome::pass);
+}
+
+TEST(Judge, EqualHugeElementsKeepABound) {
+  // The oracle's own error of the variance exceeds eps; the variance is still not negative.
+  const std::vector<float> x(100, 1.1e30f);
+  EXPECT_EQ(judge_layer_norm(x, Order::lanes, false).outcome, Outcome::pass);
 }
 
 TEST(Judge, OnePassVarianceIsCaught) {

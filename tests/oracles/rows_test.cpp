@@ -68,8 +68,8 @@ std::vector<Arrays> everything(const Kernels& k, int n, uint64_t seed) {
   k.div(n, a.in(), b.in(), out[3].out());
   k.max2(n, a.in(), b.in(), NanMode::propagate, out[4].out());
   k.exp(n, a.in(), expf_accuracy(), kFloat, out[5].out());
-  k.sqrt(n, a.in(), out[6].out());
-  k.rsqrt(n, a.in(), out[7].out());
+  k.sqrt(n, a.in(), -HUGE_VAL, out[6].out());
+  k.rsqrt(n, a.in(), 0, out[7].out());
   k.settle(n, a.in(), kFloat, out[8].lo.data(), out[8].hi.data());
   const RowSum s = k.sum(n, a.v.data(), a.e.data(), a.lo.data(), a.hi.data(), 0x1p24);
   const RowSum q = k.squares(n, a.v.data(), a.e.data(), a.hi.data(), 0.5, 1e-9, 1e-8);
@@ -116,7 +116,7 @@ TEST(Rows, OperationsErrWithinTheirBounds) {
   k.add(256, exact_a.in(), exact_b.in(), sum.out());
   k.mul(256, exact_a.in(), exact_b.in(), false, product.out());
   k.div(256, exact_a.in(), exact_b.in(), quotient.out());
-  k.rsqrt(256, exact_a.in(), root.out());
+  k.rsqrt(256, exact_a.in(), -HUGE_VAL, root.out());
   for (size_t i = 0; i < 256; ++i) {
     const double x = a.v[i];
     const double y = b.v[i];
