@@ -200,7 +200,7 @@ void Lowering::emit_compute(const Instruction& ins) {
   }
   if (ins.predicate_out >= 0) {
     const Place p = reg(ins.predicate_out);
-    const bool second = op.p1 != kNoSlot;
+    const bool second = ins.op == Op::setp;  // also where the first one is `_`
     (second ? op.p2 : op.p1) = p.slot;
     (second ? op.fp2 : op.fp1) = p.flag;
   }

@@ -165,6 +165,12 @@ TEST(ExecutorWarp, SpecialRegistersAndPacking) {
   EXPECT_EQ(swapped[3], 3u << 16);
 }
 
+TEST(ExecutorWarp, SecondPredicateOfAComparison) {
+  const auto got = results(R"(
+    setp.lt.u32 %p1|%p2, %r1, 5; selp.u32 %r2, 1, 0, %p1; @%p2 add.s32 %r2, %r2, 10;)");
+  for (uint32_t i = 0; i < 32; ++i) EXPECT_EQ(got[i], i < 5 ? 1u : 10u) << i;
+}
+
 TEST(ExecutorWarp, TrapIsAFault) {
   Runner r(Runner::kernel("trap;"));
   const uint64_t a = r.array<uint32_t>("a", {0});
