@@ -16,6 +16,7 @@ __device__ void softmax_row(T* y, const T* x, int cols) {
   const int last = whole + threadIdx.x;
 
   float m = -INFINITY;
+#pragma unroll 1
   for (int i = threadIdx.x * V; i < whole; i += BLOCK * V) {
     const Vector<T, V> v = load<V>(x + i);
 #pragma unroll
@@ -25,6 +26,7 @@ __device__ void softmax_row(T* y, const T* x, int cols) {
   m = block_reduce<BLOCK>(m, Max(), maxima);
 
   float sum = 0.0f;
+#pragma unroll 1
   for (int i = threadIdx.x * V; i < whole; i += BLOCK * V) {
     Vector<T, V> v = load<V>(x + i);
 #pragma unroll
@@ -42,6 +44,7 @@ __device__ void softmax_row(T* y, const T* x, int cols) {
   }
   sum = block_reduce<BLOCK>(sum, Sum(), sums);
 
+#pragma unroll 1
   for (int i = threadIdx.x * V; i < whole; i += BLOCK * V) {
     Vector<T, V> v = load<V>(kKeep ? y + i : x + i);
 #pragma unroll
