@@ -1,0 +1,70 @@
+// The rounding cell of every number: with an enclosure of no width, an output is accepted exactly
+// when it is the correctly rounded one.
+#include "oracles/accept.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+namespace assay {
+namespace {
+
+Decision decided(DType type, uint64_t bits, double exact, double lo = 0, double hi = 0) {
+  const Cell cell = cell_of(type, bits);
+  return decide(type, cell, margins_of(cell, exact, 0, lo, hi), lo, hi);
+}
+
+TEST(Accept, OnlyTheCorrectlyRoundedNumberOfAnExactValue) {
+  std::mt19937_64 rng(2);
+  for (const DType type : {DType::f16, DType::bf16, DType::f32}) {
+    const uint64_t infinity = round_to_bits(type, INFINITY);
+    for (int k = 0; k < 20000; ++k) {
+      // A number, a tie above it, or something between.
+      const uint64_t bits = rng() % (infinity - 1);
+      const double low = to_double(type, bits);
+      const double high = to_double(type, bits + 1);
+      const double part[] = {0, 0.5, 0.25, 0.75, 0x1p-20, 1 - 0x1p-20};
+      const double exact = std::isinf(high) ? low : low + (high - low) * part[rng() % 6];
+      const double sign = rng() % 2 == 0 ? 1 : -1;
+      const uint64_t right = round_to_bits(type, sign * exact);
+      for (const uint64_t near : {bits, bits + 1}) {
+        const uint64_t got = round_to_bits(type, sign * to_double(type, near));
+        EXPECT_EQ(decided(type, got, sign * exact),
+                  got == right ? Decision::accepted : Decision::rejected)
+            << name(type) << " " << exact << " " << got;
+      }
+    }
+  }
+}
+
+TEST(Accept, OverflowBeginsHalfAnUlpAboveTheLargest) {
+  const uint64_t largest = round_to_bits(DType::f16, 65504);
+  const uint64_t infinity = round_to_bits(DType::f16, INFINITY);
+  EXPECT_EQ(decided(DType::f16, largest, 65519), Decision::accepted);
+  EXPECT_EQ(decided(DType::f16, infinity, 65519), Decision::rejected);
+  EXPECT_EQ(decided(DType::f16, largest, 65521), Decision::rejected);
+  EXPECT_EQ(decided(DType::f16, infinity, 65521), Decision::accepted);
+  EXPECT_EQ(decided(DType::f16, infinity, 65000, 0, 600), Decision::accepted);
+}
+
+TEST(Accept, NanAndInfinityAreTheirOwn) {
+  const uint64_t nan = round_to_bits(DType::f32, NAN);
+  const uint64_t infinity = round_to_bits(DType::f32, INFINITY);
+  EXPECT_EQ(decided(DType::f32, nan, NAN), Decision::accepted);
+  EXPECT_EQ(decided(DType::f32, nan, 1), Decision::rejected);
+  EXPECT_EQ(decided(DType::f32, 0, NAN), Decision::rejected);
+  EXPECT_EQ(decided(DType::f32, infinity, INFINITY), Decision::accepted);
+  EXPECT_EQ(decided(DType::f32, infinity, -INFINITY), Decision::rejected);
+  EXPECT_EQ(decided(DType::f32, nan, 1, NAN, NAN), Decision::accepted);
+}
+
+TEST(Accept, ZerosAreEqual) {
+  const uint64_t minus_zero = round_to_bits(DType::f32, -0.0);
+  EXPECT_EQ(decided(DType::f32, minus_zero, 0.0), Decision::accepted);
+  EXPECT_EQ(decided(DType::f32, 0, 0x1p-150), Decision::accepted);  // a tie: to even
+  EXPECT_EQ(decided(DType::f32, 1, 0x1p-150), Decision::rejected);
+}
+
+}  // namespace
+}  // namespace assay
