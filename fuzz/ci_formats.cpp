@@ -1,5 +1,6 @@
 // What CI systems read: GitHub workflow annotations and JUnit XML.
 #include <cstdio>
+#include <filesystem>
 
 #include "fuzz/report.hpp"
 
@@ -27,6 +28,13 @@ std::string github_escaped(const std::string& text, bool property) {
     }
   }
   return out;
+}
+
+/// Annotations name files from the repository's root, where CI runs.
+std::string relative_to_here(const std::string& path) {
+  std::error_code ignored;
+  const std::string here = std::filesystem::current_path(ignored).string() + "/";
+  return path.starts_with(here) ? path.substr(here.size()) : path;
 }
 
 /// XML 1.0 text: markup escaped, control characters that XML does not admit shown as '?'.
@@ -106,7 +114,8 @@ std::string github_report(const Report& report) {
   for (const FiledFinding& filed : report.findings) {
     const Finding& f = filed.finding;
     out += filed.known ? "::warning file=" : "::error file=";
-    out += github_escaped(f.file, true) + ",line=" + std::to_string(f.line > 0 ? f.line : 1) +
+    out += github_escaped(relative_to_here(f.file), true) +
+           ",line=" + std::to_string(f.line > 0 ? f.line : 1) +
            ",title=" + github_escaped(f.kernel + ": " + f.kind + " " + f.rule, true) +
            "::" + github_escaped(f.message + "\n" + repro_command(filed), false) + "\n";
   }

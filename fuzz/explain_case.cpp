@@ -95,6 +95,14 @@ std::string case_text(const Case& c, const CheckResult& result) {
   return text;
 }
 
+/// Whether an error in ulps says something: not of NaN or infinity, nor of an unwritten element.
+bool has_error(const ElementReport& e) {
+  return e.written && std::isfinite(e.error_ulps) && e.got.find_first_of("nN") == std::string::npos;
+}
+
+/// A bigger error is worse; NaN or infinity in place of a number is the worst.
+double badness(const ElementReport& e) { return has_error(e) ? e.error_ulps : HUGE_VAL; }
+
 std::string element_text(const char* title, const ElementReport& e) {
   std::string text = std::string(title) + " " + e.output + bracketed(e.at) + "\n";
   char bits[24];
@@ -103,7 +111,7 @@ std::string element_text(const char* title, const ElementReport& e) {
       "  got       " + (e.written ? e.got + " (" + bits + ")" : "nothing: never written") + "\n";
   text += "  accepted  " + e.accepted + "\n";
   text += "  exact     " + e.exact + "\n";
-  if (e.written) text += "  error     " + number(e.error_ulps) + " ulps\n";
+  if (has_error(e)) text += "  error     " + number(e.error_ulps) + " ulps\n";
   text += "  allowance " + number(e.allowance) + "\n";
   for (const AllowanceTerm& term : e.terms) {
     text += "    " + number(term.value) + "  " + term.name;
@@ -113,11 +121,6 @@ std::string element_text(const char* title, const ElementReport& e) {
   if (!e.inputs.empty()) text += "  from\n";
   for (const FeedingInput& input : e.inputs) text += "    " + input.text + "\n";
   return text;
-}
-
-/// A bigger error is worse; NaN against a number is the worst.
-double badness(const ElementReport& e) {
-  return !e.written || std::isnan(e.error_ulps) ? HUGE_VAL : e.error_ulps;
 }
 
 std::string elements_text(const Checker& checker, const CheckResult& result) {

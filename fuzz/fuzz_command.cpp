@@ -142,6 +142,7 @@ class Overnight {
             "-len_control=0",
             "-timeout=60",
             "-rss_limit_mb=" + std::to_string(kMemoryLimitMiB),
+            "-handle_xfsz=0",  // a full disk is reported by the target itself
             "-verbosity=0",
             folders_.corpus(worker.kernel)};
   }

@@ -55,6 +55,12 @@ std::string draw(const Window& w, const std::map<std::pair<int64_t, int64_t>, in
   return text;
 }
 
+/// Without Markdown's emphasis.
+std::string without_markup(std::string text) {
+  for (size_t at; (at = text.find("**")) != std::string::npos;) text.erase(at, 2);
+  return text;
+}
+
 }  // namespace
 
 std::string picture(const Tensor& output, const std::vector<int64_t>& wrong) {
@@ -105,7 +111,7 @@ std::string rule_text(const std::string& rule) {
       text = line.substr(start) + "\n";
     }
   }
-  return text;
+  return without_markup(text);
 }
 
 }  // namespace assay

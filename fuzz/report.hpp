@@ -69,7 +69,7 @@ struct Report {
 
   int64_t cases() const;
   int64_t skipped_cases() const;
-  /// Whether a kernel's cases ran, not all were skipped, and yet no element was judged.
+  /// Whether a kernel had no judged element although the device skipped nothing.
   bool proves_nothing() const;
   int64_t new_findings() const;  ///< without the known ones
   int64_t found_pairs() const;

@@ -21,8 +21,8 @@ std::string format(const char* text, ...) {
   return line;
 }
 
-/// Columns as wide as their widest cell; the first is left-aligned.
-std::string table(const std::vector<std::vector<std::string>>& rows) {
+/// Columns as wide as their widest cell; the first is left-aligned, the last where it is prose.
+std::string table(const std::vector<std::vector<std::string>>& rows, bool last_is_left = false) {
   std::vector<size_t> width(rows.front().size(), 0);
   for (const auto& row : rows) {
     for (size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
@@ -31,7 +31,8 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
   for (const auto& row : rows) {
     for (size_t i = 0; i < row.size(); ++i) {
       const std::string pad(width[i] - row[i].size(), ' ');
-      text += i == 0 ? row[i] + pad : "  " + pad + row[i];
+      const bool left = i == 0 || (last_is_left && i + 1 == row.size());
+      text += (i == 0 ? "" : "  ") + (left ? row[i] + pad : pad + row[i]);
     }
     text.erase(text.find_last_not_of(' ') + 1);
     text += "\n";
@@ -44,6 +45,12 @@ std::string weak_text(const KernelReport& kernel) {
   return format("%.1f", 100 * kernel.weak_share());
 }
 
+std::string variants_text(const KernelReport& kernel) {
+  if (kernel.variants.empty()) return "-";  // not counted: the cases ran in worker processes
+  return format("%zu of %lld", kernel.variants.size(),
+                static_cast<long long>(kernel.variants_total));
+}
+
 std::string kernel_table(const Report& report) {
   std::vector<std::vector<std::string>> rows{
       {"kernel", "cases", "variants", "skipped", "weak %", "findings", "seconds"}};
@@ -51,9 +58,7 @@ std::string kernel_table(const Report& report) {
     const auto findings = std::count_if(
         report.findings.begin(), report.findings.end(),
         [&](const FiledFinding& filed) { return filed.finding.kernel == kernel.kernel; });
-    rows.push_back({kernel.kernel, std::to_string(kernel.cases),
-                    format("%zu of %lld", kernel.variants.size(),
-                           static_cast<long long>(kernel.variants_total)),
+    rows.push_back({kernel.kernel, std::to_string(kernel.cases), variants_text(kernel),
                     std::to_string(kernel.skipped_cases()), weak_text(kernel),
                     std::to_string(findings), format("%.1f", kernel.seconds)});
   }
@@ -111,7 +116,7 @@ std::string verdict_text(const Report& report) {
                     static_cast<long long>(report.skipped_cases()));
       break;
     default:
-      text = "no cases ran: nothing is proven";
+      text = "no element was judged, nothing is proven";
       break;
   }
   const int64_t known = static_cast<int64_t>(report.findings.size()) - fresh;

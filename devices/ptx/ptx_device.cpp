@@ -13,10 +13,10 @@ namespace assay {
 namespace ptx {
 namespace {
 
-/// Operand i lies at (i + 1) * 2^44, a megabyte in: no offset that a kernel computes by mistake
-/// gets from one operand into another.
+/// Operand i lies at (i + 1) * 2^47, a megabyte in (a buffer spans 2^46 bytes at most): no offset
+/// that a kernel computes by mistake gets from one operand into another.
 constexpr uint64_t operand_base(int position) {
-  return (static_cast<uint64_t>(position + 1) << 44) + (uint64_t{1} << 20);
+  return (static_cast<uint64_t>(position + 1) << 47) + (uint64_t{1} << 20);
 }
 
 uint64_t buffer_address(const Tensor& tensor) {

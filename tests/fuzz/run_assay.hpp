@@ -85,12 +85,11 @@ __global__ void scale_rows(T* y, const T* x, int n) {
 }
 )";
 
-inline const char* kScaleContract = R"(name = "scale_rows"
+inline const char* kScaleContract = R"toml(name = "scale_rows"
 source = { cuda = "scale_rows.cu", entry = "scale_rows<{T}>" }
 types = { T = ["f32"] }
 sizes = { n = { min = 0, max = 5000 } }
-launch = { grid = ["ceil_div(n, 64)"], block = [64]
-}
+launch = { grid = ["ceil_div(n, 64)"], block = [64] }
 args = [
   { name = "y", kind = "output", dtype = "T", shape = ["n"] },
   { name = "x", kind = "input", dtype = "T", shape = ["n"] },
@@ -100,14 +99,14 @@ args = [
 y = "x + x"
 [policy]
 nan = "propagate"
-)";
+)toml";
 
 inline const char* kScaleCase = R"(assay-case 1
 kernel scale_rows
 types T=f32
 sizes n=100
 values x exact
-seed 7
+seeds values=0x7 blocks=0x0 warps=0x0
 end
 )";
 
