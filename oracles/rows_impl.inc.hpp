@@ -113,7 +113,9 @@ int mul(int n, In a, In b, bool exact, Out o) {
     any_odd |= finite(v) ? 0 : 1;
     const double am = absolute(a.v[i]) + a.e[i];
     const double bm = absolute(b.v[i]) + b.e[i];
-    const double e = a.e[i] * bm + b.e[i] * am + (absolute(v) * half_ulp + tiny);
+    const double rounded = absolute(v) * half_ulp + tiny;
+    const double own = (a.v[i] == 0) | (b.v[i] == 0) ? 0 : rounded;  // a product with 0 is exact
+    const double e = a.e[i] * bm + b.e[i] * am + own;
     const double s = larger(a.lo[i], a.hi[i]);
     const double t = larger(b.lo[i], b.hi[i]);
     const bool a_unsure = absolute(a.v[i]) < a.e[i];
