@@ -29,7 +29,7 @@ void Executor::set_predicate(Slot slot, uint32_t value, uint32_t mask) {
 }
 
 /// Copies a row into the frame for the lanes of `mask`.
-void Executor::write_row(const MicroOp&, Slot d, int width, const void* from, uint32_t mask) {
+void Executor::write_row(Slot d, int width, const void* from, uint32_t mask) {
   uint8_t* to = frame_row(d);
   if (mask == warp_->live) {
     std::memcpy(to, from, static_cast<size_t>(width) * kLanes);
@@ -95,7 +95,7 @@ void Executor::compute_pred(const MicroOp& op, uint32_t mask) {
   const bool direct = full && op.d != kNoSlot;
   rows.d = direct ? frame_row(op.d) : scratch_;
   op.row(rows);
-  if (op.d != kNoSlot && !direct) write_row(op, op.d, op.width, scratch_, mask);
+  if (op.d != kNoSlot && !direct) write_row(op.d, op.width, scratch_, mask);
   if (op.p1 != kNoSlot) set_predicate(op.p1, rows.p_out, mask);
   if (op.p2 != kNoSlot) set_predicate(op.p2, rows.p_out2, mask);
   if (op.sets_carry) warp_->carry = (warp_->carry & ~mask) | (rows.carry_out & mask);
@@ -114,7 +114,7 @@ void Executor::pack(const MicroOp& op, uint32_t mask) {
                   op.source_width);
     }
   }
-  write_row(op, op.d, op.width, result, mask);
+  write_row(op.d, op.width, result, mask);
   if (!shadow_ || (any & kMaybeUndefined) == 0) {
     return result_defined(op.fd, op.d, op.width, mask);
   }
@@ -148,7 +148,7 @@ void Executor::unpack(const MicroOp& op, uint32_t mask) {
       std::memcpy(result + lane * op.width, whole + lane * op.source_width + part * op.width,
                   op.width);
     }
-    write_row(op, site.rows[part], op.width, result, mask);
+    write_row(site.rows[part], op.width, result, mask);
     result_defined(site.flags[part], site.rows[part], op.width, mask);
     if (!dirty) continue;
     uint8_t* to = undefined_row(site.flags[part], site.rows[part], op.width);
@@ -217,7 +217,7 @@ void Executor::run_group(WarpState& warp, Group& group) {
         lane_instructions -= lanes - std::popcount(m);
         if (m == 0) {
           if (op.kind == Kind::load || op.kind == Kind::store || op.kind == Kind::atomic) {
-            note_access(op, 0, mask, false);
+            note_access(op, 0, mask);
           }
           ++pc;
           continue;
@@ -232,15 +232,15 @@ void Executor::run_group(WarpState& warp, Group& group) {
         compute_pred<kShadow>(op, m);
         break;
       case Kind::load:
-        note_access(op, m, mask, false);
+        note_access(op, m, mask);
         load(op, m);
         break;
       case Kind::store:
-        note_access(op, m, mask, true);
+        note_access(op, m, mask);
         store(op, m);
         break;
       case Kind::atomic:
-        note_access(op, m, mask, true);
+        note_access(op, m, mask);
         atomic(op, m);
         break;
       case Kind::pack:
@@ -255,7 +255,7 @@ void Executor::run_group(WarpState& warp, Group& group) {
         alignas(32) uint64_t now[kLanes];
         alignas(32) uint32_t now32[kLanes];
         for (int i = 0; i < kLanes; ++i) now32[i] = static_cast<uint32_t>(now[i] = instructions_);
-        write_row(op, op.d, op.width, op.width == 8 ? static_cast<void*>(now) : now32, m);
+        write_row(op.d, op.width, op.width == 8 ? static_cast<void*>(now) : now32, m);
         result_defined(op.fd, op.d, op.width, m);
         break;
       }
@@ -277,7 +277,7 @@ void Executor::run_group(WarpState& warp, Group& group) {
       case Kind::active_mask: {
         alignas(32) uint32_t value[kLanes];
         for (uint32_t& v : value) v = m;
-        write_row(op, op.d, 4, value, m);
+        write_row(op.d, 4, value, m);
         result_defined(op.fd, op.d, 4, m);
         break;
       }

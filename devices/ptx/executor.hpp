@@ -163,7 +163,7 @@ class Executor {
   void compute_pred(const MicroOp& op, uint32_t mask);
   void pack(const MicroOp& op, uint32_t mask);
   void unpack(const MicroOp& op, uint32_t mask);
-  void write_row(const MicroOp& op, Slot d, int width, const void* from, uint32_t mask);
+  void write_row(Slot d, int width, const void* from, uint32_t mask);
   void result_defined(uint32_t flag, Slot slot, int width, uint32_t mask);
 
   // scheduler.cpp
@@ -190,14 +190,14 @@ class Executor {
   void load(const MicroOp& op, uint32_t mask);
   void store(const MicroOp& op, uint32_t mask);
   void atomic(const MicroOp& op, uint32_t mask);
-  void addresses(const MicroOp& op, uint32_t mask);
-  void note_access(const MicroOp& op, uint32_t mask, uint32_t all, bool is_store);
+  void addresses(const MicroOp& op);
+  void note_access(const MicroOp& op, uint32_t mask, uint32_t all);
   uint32_t split_spaces(const MicroOp& op, uint32_t mask, Space& space);
   void load_from(const MicroOp& op, uint32_t mask, Space space);
   void store_to(const MicroOp& op, uint32_t mask, Space space);
   bool load_wide(const MicroOp& op, uint32_t mask, Space space);
   bool store_wide(const MicroOp& op, uint32_t mask, Space space);
-  Target span(const MicroOp& op, Space space, uint64_t address, int64_t bytes);
+  Target span(Space space, uint64_t address, int64_t bytes);
   Target locate(const MicroOp& op, Space space, int lane, uint64_t address, int bytes,
                 bool is_store);
   [[noreturn]] void out_of_bounds(const MicroOp& op, Space space, int lane, uint64_t address,

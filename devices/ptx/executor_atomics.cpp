@@ -8,7 +8,7 @@
 namespace assay::ptx {
 
 void Executor::atomic(const MicroOp& op, uint32_t mask) {
-  addresses(op, mask);
+  addresses(op);
   if (shadow_ && warp_->flags[op.fa] != 0) check_address(op, mask);
   const Site& site = code_->sites[op.site];
   const Instruction& ins = *site.instruction;

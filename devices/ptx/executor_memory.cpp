@@ -55,7 +55,7 @@ void interleave(uint8_t* to, const uint8_t* const* rows) {
 }  // namespace
 
 /// Fills address_ with the addresses of all lanes.
-void Executor::addresses(const MicroOp& op, uint32_t) {
+void Executor::addresses(const MicroOp& op) {
   const uint8_t* a = row(op.a);
   if (code_->sites[op.site].address_width == 4) {
     kit_.addresses32(address_, reinterpret_cast<const uint32_t*>(a), op.offset);
@@ -67,7 +67,7 @@ void Executor::addresses(const MicroOp& op, uint32_t) {
 }
 
 /// Coverage: which share of the group's lanes took part.
-void Executor::note_access(const MicroOp& op, uint32_t mask, uint32_t all, bool) {
+void Executor::note_access(const MicroOp& op, uint32_t mask, uint32_t all) {
   const int32_t access = code_->sites[op.site].access;
   if (access < 0 || static_cast<size_t>(access) >= mask_states.size()) return;
   mask_states[access] |= mask == 0 ? 1 : mask == all && mask == warp_->live ? 4 : 2;
@@ -98,7 +98,7 @@ uint32_t Executor::split_spaces(const MicroOp& op, uint32_t mask, Space& space) 
 
 /// The bytes [address, address + bytes) when one stretch of memory holds them all in bounds; else
 /// nothing, and the caller goes lane by lane.
-Target Executor::span(const MicroOp&, Space space, uint64_t address, int64_t bytes) {
+Target Executor::span(Space space, uint64_t address, int64_t bytes) {
   if (space == Space::shared) {
     BlockState& block = *warp_->block;
     const uint64_t offset = address - kSharedStart;
@@ -130,13 +130,13 @@ Target Executor::locate(const MicroOp& op, Space space, int lane, uint64_t addre
     const int64_t at = lane * size + offset;
     return {warp_->local + at, warp_->local_state + at, nullptr};
   }
-  const Target target = span(op, space, address, bytes);
+  const Target target = span(space, address, bytes);
   if (target.data == nullptr) out_of_bounds(op, space, lane, address, bytes, is_store);
   return target;
 }
 
 void Executor::load(const MicroOp& op, uint32_t mask) {
-  addresses(op, mask);
+  addresses(op);
   if (shadow_ && warp_->flags[op.fa] != 0) check_address(op, mask);
   while (mask != 0) {
     Space space;
@@ -167,7 +167,7 @@ bool Executor::load_wide(const MicroOp& op, uint32_t mask, Space space) {
   if ((address_[0] & static_cast<uint64_t>(bytes - 1)) != 0) return false;
   const bool uniform = pattern == AddressPattern::uniform;
   const int64_t total = uniform ? bytes : int64_t{bytes} * kLanes;
-  const Target from = span(op, space, address_[0], total);
+  const Target from = span(space, address_[0], total);
   if (from.data == nullptr) return false;
   if (shadow_ && (from.page == nullptr || from.page->has_undefined)) {
     if (total >= 32 ? kit_.any_bit(from.state, total, kUndefined) : [&] {
@@ -248,7 +248,7 @@ void Executor::load_from(const MicroOp& op, uint32_t mask, Space space) {
 }
 
 void Executor::store(const MicroOp& op, uint32_t mask) {
-  addresses(op, mask);
+  addresses(op);
   if (shadow_ && warp_->flags[op.fa] != 0) check_address(op, mask);
   while (mask != 0) {
     Space space;
@@ -282,7 +282,7 @@ bool Executor::store_wide(const MicroOp& op, uint32_t mask, Space space) {
   if (kit_.pattern(address_, bytes) != AddressPattern::consecutive) return false;
   if ((address_[0] & static_cast<uint64_t>(bytes - 1)) != 0) return false;
   const int64_t total = int64_t{bytes} * kLanes;
-  const Target to = span(op, space, address_[0], total);
+  const Target to = span(space, address_[0], total);
   if (to.data == nullptr) return false;
   if (to.page != nullptr) {
     if (!memory_->regions()[to.page->region].spec.writable) return false;

@@ -226,7 +226,7 @@ void Executor::shuffle(WarpState& warp, const std::vector<Participant>& all) {
       undefined |= (static_cast<uint32_t>(!present) | (undefined_in >> source & 1)) << lane;
     }
     if (op.d != kNoSlot) {
-      write_row(op, op.d, 4, result, p.mask);
+      write_row(op.d, 4, result, p.mask);
       if (shadow_) {
         result_defined(op.fd, op.d, 4, p.mask);
         if ((undefined & p.mask) != 0) mark_lanes(op.fd, op.d, 4, undefined, p.mask);

@@ -1,5 +1,6 @@
 #include "devices/ptx/machine.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
@@ -151,7 +152,7 @@ uint64_t Executor::special_value(Special which) const {
 void Executor::prepare_constants() {
   if (constants_of_ != code_->serial) {
     constants_.reserve(code_->constants.size() + 64);
-    std::memcpy(constants_.data(), code_->constants.data(), code_->constants.size());
+    std::copy(code_->constants.begin(), code_->constants.end(), constants_.data());
     constants_of_ = code_->serial;
   }
   bases_[kConstants] = constants_.data();

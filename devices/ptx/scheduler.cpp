@@ -187,7 +187,7 @@ void Executor::try_release(BlockState& block, int number) {
       if (kind == BarKind::red_popc) {
         alignas(32) uint32_t value[kLanes];
         for (uint32_t& v : value) v = done.popc;
-        write_row(op, op.d, 4, value, g.mask);
+        write_row(op.d, 4, value, g.mask);
         result_defined(op.fd, op.d, 4, g.mask);
       } else if (kind == BarKind::red_and || kind == BarKind::red_or) {
         const bool truth =
