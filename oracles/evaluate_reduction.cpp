@@ -84,11 +84,7 @@ class Reducer {
   Element not_finite(const Row& row, Element out, double reach) const {
     out.lo = out.hi = reach - reach;  // 0, or NaN when a term might have overflowed
     if (!settings_.widen || std::isnan(out.v)) return out;
-    double against = 0;
-    for (int64_t k = 0; k < row.n; ++k) {
-      if (std::isfinite(row.v[k]) && (row.v[k] < 0) == (out.v > 0)) against += std::fabs(row.v[k]);
-    }
-    if (against >= rounding_.largest * (1 - 2 * rounding_.u)) out.lo = out.hi = kNan;
+    if (may_meet_opposite_infinity(row, out.v)) out.lo = out.hi = kNan;
     return out;
   }
 
