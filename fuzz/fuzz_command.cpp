@@ -21,7 +21,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr double kSliceSeconds = 10;
+constexpr double kSliceSeconds = 10;  // less in a run too short for a slice a kernel
 /// A worker that does not end its slice by itself within this is killed; a case that hangs is ended
 /// by the instruction budget long before.
 constexpr double kGraceSeconds = 120;
@@ -95,6 +95,11 @@ class Overnight {
     return std::chrono::duration<double>(SteadyClock::now() - start_).count();
   }
   double left() const { return options_.seconds ? *options_.seconds - spent() : kSliceSeconds; }
+  double slice_seconds() const {
+    if (!options_.seconds) return kSliceSeconds;
+    const double workers = static_cast<double>(workers_.size());
+    return std::min(kSliceSeconds, 0.8 * *options_.seconds * workers / double(contracts_.size()));
+  }
   bool over() const {
     if (stop_asked || left() <= 0) return true;
     return options_.cases && executions() >= *options_.cases;
@@ -120,7 +125,7 @@ class Overnight {
     }
     WorkerProcess& worker = workers_[i];
     worker.kernel = next_kernel(state_, running);
-    worker.slice_seconds = std::max(1.0, std::min(kSliceSeconds, left()));
+    worker.slice_seconds = std::max(1.0, std::min(slice_seconds(), left()));
     worker.kept_before = files_in(folders_.corpus(worker.kernel));
     worker.log = folders_.log(static_cast<int>(i));
     slots_[i]->reset();

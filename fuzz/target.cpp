@@ -91,7 +91,7 @@ int Target::run(const uint8_t* data, size_t size, volatile uint8_t* counters) {
     if (findings_.add(finding, executions_)) file(finding, result);
   }
   ++executions_;
-  if (slot_) slot_->end_case(result.outcome == Outcome::skipped);
+  if (slot_) slot_->end_case(result.run.status == RunStatus::unsupported);
   return 0;
 }
 
