@@ -213,6 +213,7 @@ class Executor {
 
   // executor_warp.cpp
   bool synchronise(WarpState& warp, Group& group, const MicroOp& op, uint32_t mask);
+  bool synchronise_parts(WarpState& warp, Group& group, const MicroOp& op, uint32_t mask);
   bool try_rendezvous(WarpState& warp, uint32_t mask);
   struct Participant {
     Group* group = nullptr;

@@ -69,16 +69,7 @@ bool Executor::synchronise(WarpState& warp, Group& group, const MicroOp& op, uin
     for (int i = 0; i < kLanes; ++i) same |= static_cast<uint32_t>(masks[i] == named) << i;
     same &= mask;
   }
-  if (same != mask) {
-    const uint32_t rest = group.mask & ~same;
-    const int32_t pc = group.pc;
-    Group others = group;
-    group.mask = same;
-    others.mask = rest;
-    others.pc = pc;
-    warp.groups.push_back(std::move(others));
-    return false;
-  }
+  if (same != mask) return synchronise_parts(warp, group, op, mask);
   const uint32_t wanted = (named | mask) & warp.live;
   if ((wanted & ~mask) == 0) {
     if (op.kind == Kind::shuffle && shuffle_whole(op, mask)) return true;
@@ -98,6 +89,45 @@ bool Executor::synchronise(WarpState& warp, Group& group, const MicroOp& op, uin
     warp.groups.push_back(std::move(others));
   }
   try_rendezvous(warp, named);
+  return false;
+}
+
+/// The lanes of one group name different masks, as halves of a warp that shuffle side by side do.
+/// Parts that are complete perform at once; only the others wait. Returns as synchronise() does.
+bool Executor::synchronise_parts(WarpState& warp, Group& group, const MicroOp& op, uint32_t mask) {
+  uint32_t done = 0;
+  std::vector<Group> waiting;
+  for (uint32_t left = mask; left != 0;) {
+    const uint32_t named = member_mask(op, left);
+    uint32_t part = 0;
+    for_lanes(left, [&](int lane) {
+      if (member_mask(op, 1u << lane) == named) part |= 1u << lane;
+    });
+    left &= ~part;
+    if ((named & warp.live & ~part) == 0) {
+      perform(warp, {{&group, &op, part}});
+      done |= part;
+      continue;
+    }
+    waiting.push_back(group);
+    waiting.back().mask = part;
+    waiting.back().wait = Wait::rendezvous;
+    waiting.back().wait_mask = named;
+  }
+  if (waiting.empty()) return true;
+  std::vector<uint32_t> named;
+  for (const Group& g : waiting) named.push_back(g.wait_mask);
+  const uint32_t goes_on = (group.mask & ~mask) | done;
+  if (goes_on != 0) {
+    group.mask = goes_on;
+    ++group.pc;
+  } else {
+    group = std::move(waiting.back());
+    waiting.pop_back();
+  }
+  // `group` may move when groups are added.
+  for (Group& g : waiting) warp.groups.push_back(std::move(g));
+  for (uint32_t names : named) try_rendezvous(warp, names);
   return false;
 }
 

@@ -60,6 +60,32 @@ TEST(ExecutorWarp, MatchReduxActiveMask) {
   EXPECT_EQ(results("activemask.b32 %r2;", 20)[3], (1u << 20) - 1);
 }
 
+TEST(ExecutorWarp, PartsOfAWarpSynchroniseSideBySide) {
+  // Each lane names its own half, quarter, ... : %r3 is the part's mask.
+  const auto halves = [](const std::string& body) {
+    return results("setp.lt.u32 %p1, %r1, 16; selp.b32 %r3, 65535, -65536, %p1;" + body);
+  };
+  const auto shuffled = halves("shfl.sync.down.b32 %r2, %r1, 3, 0x100f, %r3;");
+  const auto sums = halves("redux.sync.add.u32 %r2, %r1, %r3;");
+  const auto ballots = halves("setp.lt.u32 %p2, %r1, 20; vote.sync.ballot.b32 %r2, %p2, %r3;");
+  const auto synced = halves("bar.warp.sync %r3; mov.u32 %r2, %r1;");
+  for (uint32_t i = 0; i < 32; ++i) {
+    EXPECT_EQ(shuffled[i], i % 16 >= 13 ? i : i + 3) << i;
+    EXPECT_EQ(sums[i], i < 16 ? 120u : 376u) << i;
+    EXPECT_EQ(ballots[i], i < 16 ? 0xffffu : 0xf0000u) << i;
+    EXPECT_EQ(synced[i], i) << i;
+  }
+  // Guarded lanes go on; the upper half waits for four lanes that arrive elsewhere.
+  const auto late = halves(R"(mov.u32 %r2, 7; setp.ge.u32 %p2, %r1, 28; @%p2 bra LATE;
+      setp.ne.u32 %p3, %r1, 4; selp.b32 %r3, 65519, %r3, %p1;
+      @%p3 redux.sync.add.u32 %r2, %r1, %r3; bra DONE;
+    LATE: redux.sync.add.u32 %r2, %r1, %r3; add.u32 %r2, %r2, 1000;
+    DONE:)");
+  for (uint32_t i = 0; i < 32; ++i) {
+    EXPECT_EQ(late[i], i == 4 ? 7u : i < 16 ? 116u : i < 28 ? 376u : 1376u) << i;
+  }
+}
+
 TEST(ExecutorWarp, ARendezvousMeetsAcrossBranches) {
   const auto got = results(R"(
     setp.lt.u32 %p1, %r1, 10; @%p1 bra L;
