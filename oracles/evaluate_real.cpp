@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kLog2e = 1.4426950408889634;
 
 rows::Out at(const rows::Out& out, int64_t k) {
   return {out.v + k, out.e + k, out.lo + k, out.hi + k};
@@ -89,6 +90,7 @@ void NodeWork::elementwise() {
     }
     case Op::div:
       binary(k.div);
+      free_zero_signs(1);
       return publish("div", 1);
     case Op::max2:
     case Op::min2: {
@@ -113,20 +115,59 @@ void NodeWork::elementwise() {
   }
 }
 
-/// The rounding of x log2e - m log2e beyond that of the difference: u (|x| + |m|).
+/// Division by a computed 0, whose sign the order of operations decides: either infinity.
+void NodeWork::free_zero_signs(size_t divisor) {
+  const Node* from = &argument_node(divisor);
+  while (from->op == Op::settle)
+    from = &evaluator_.graph_.nodes[static_cast<size_t>(from->args[0])];
+  if (from->op == Op::load || from->op == Op::gather || from->op == Op::literal ||
+      from->op == Op::named)
+    return;
+  const Value& by = argument(divisor);
+  if (by.least >= 0) return;  // a sum of squares, or of absolute values: +0
+  if (std::none_of(by.v, by.v + by.grid.size, [](double v) { return v == 0; })) return;
+  double* lo = out_.own_lo.get(1);
+  double* hi = out_.own_hi.get(1);
+  if (out_.lo == nullptr) std::fill_n(lo, out_.grid.size, 0.0);
+  if (out_.hi == nullptr) std::fill_n(hi, out_.grid.size, 0.0);
+  for_runs<1>(out_.grid, {&by.grid},
+              [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
+                for (int64_t k = 0; k < n; ++k)
+                  if (by.v[offset[0] + k * stride[0]] == 0 && std::isinf(out_.v[done + k]))
+                    lo[done + k] = hi[done + k] = kNan;
+              });
+  out_.lo = lo;
+  out_.hi = hi;
+}
+
+/// What x log2e - m log2e errs by beyond the rounding of the difference: the roundings of both
+/// products, u (|x| + |m|), and of the constant (log2 e rounded to f32 is off by 0.22 u relative,
+/// to f64 by 0.13 u), which acts on the difference.
 void NodeWork::prescaled() {
   const rows::Out out = arrays();
   const Value& d = argument(0);
   const Value& x = argument(1);
   const Value& m = argument(2);
-  const double u = format_of(evaluator_.settings_.accumulate).unit_roundoff() * rows::kOutward;
+  const FloatFormat format = format_of(evaluator_.settings_.accumulate);
+  const double u = format.unit_roundoff() * rows::kOutward;
+  // A product that overflows leaves inf - inf (range = "naive").
+  const double limit =
+      evaluator_.settings_.widen ? format.largest * (1 - 4 * u) / kLog2e : HUGE_VAL;
+  const auto too_large = [limit](double x) { return x >= limit && std::isfinite(x); };
+  const auto size_of = [](const Value& value, int64_t k) {
+    return std::fabs(value.v[k]) + element(value.e, k) +
+           std::max(element(value.lo, k), element(value.hi, k));
+  };
   for_runs<3>(out_.grid, {&d.grid, &x.grid, &m.grid},
               [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
                 for (int64_t k = 0; k < n; ++k) {
                   const int64_t at_d = offset[0] + k * stride[0];
-                  const double scale = std::fabs(x.v[offset[1] + k * stride[1]]) +
-                                       std::fabs(m.v[offset[2] + k * stride[2]]);
-                  const double own = errs() && std::isfinite(scale) ? u * scale : 0;
+                  const double from_x = size_of(x, offset[1] + k * stride[1]);
+                  const double from_m = size_of(m, offset[2] + k * stride[2]);
+                  const double scale = from_x + from_m + 0.25 * size_of(d, at_d);
+                  const bool overflows = too_large(from_x) || too_large(from_m);
+                  double own = errs() && std::isfinite(scale) ? u * scale : 0;
+                  if (overflows) own = kNan;
                   out.v[done + k] = d.v[at_d];
                   out.e[done + k] = element(d.e, at_d);
                   out.lo[done + k] = (element(d.lo, at_d) + own) * rows::kOutward;
@@ -223,6 +264,7 @@ void NodeWork::function() {
     const auto kernel = node_.text == "sqrt" ? k.sqrt : k.rsqrt;
     unary([&](int n, rows::In a, rows::Out o) { return kernel(n, a, least, o); });
     out_.least = 0;
+    if (node_.text == "rsqrt") free_zero_signs(0);
     return publish(node_.text, 0);
   }
   table_function();
@@ -294,8 +336,9 @@ void NodeWork::table_function() {
     double up = lo + hi == 0 ? 0 : spread_through(*info, x, v, falls ? -reach_down : reach_up);
     if (info->shape == Shape::lipschitz) down = up = std::max(down, up);
     const double own_e = info->exact ? 0 : std::fabs(v) * 0x1p-53;
-    const bool special = !std::isfinite(v) || (info->exact && lo + hi == 0) || (v == 0 && x == 0) ||
-                         !std::isfinite(x);
+    const bool known_argument = lo + hi + e == 0;
+    const bool special = !std::isfinite(v) || (info->exact && lo + hi == 0) ||
+                         (v == 0 && x == 0 && known_argument) || !std::isfinite(x);
     const double own = special || !errs()
                            ? 0
                            : published_bound(table, least, most,
@@ -303,8 +346,15 @@ void NodeWork::table_function() {
                                  rounding.eta;
     out.v[k] = v;
     out.e[k] = std::isfinite(v) ? (from_e + own_e) * rows::kOutward : 0;
-    out.lo[k] = std::isfinite(v) ? (down + own) * rows::kOutward : 0;
-    out.hi[k] = std::isfinite(v) ? (up + own) * rows::kOutward : 0;
+    // An infinity or NaN binds only a kernel whose argument is the exact one, or lies outside the
+    // domain like all of its enclosure: the logarithm of what may be 0 has no bound.
+    const auto outside = [&](double end) { return std::isnan(nearest_value(node_.text, end, y)); };
+    const bool binds = known_argument || !std::isfinite(x) ||
+                       (info->shape != Shape::other && std::isnan(v) && outside(x + reach_up) &&
+                        outside(x - reach_down));
+    const double not_finite = binds ? lo - lo : kNan;
+    out.lo[k] = std::isfinite(v) ? (down + own) * rows::kOutward : not_finite;
+    out.hi[k] = std::isfinite(v) ? (up + own) * rows::kOutward : not_finite;
     if (std::isinf(out.lo[k]) && std::isinf(out.hi[k])) out.lo[k] = out.hi[k] = kNan;
   };
   for_runs<2>(out_.grid, {&a.grid, &b.grid},
@@ -336,7 +386,8 @@ void NodeWork::choice() {
                            element(other.e, ko) + element(taken.e, kt);
       lo = std::max(lo, element(other.lo, ko) - away + slack);
       hi = std::max(hi, element(other.hi, ko) + away + slack);
-      if (std::isnan(away)) lo = hi = kNan;
+      // Next to an infinity that may not be chosen nothing finite has a bound.
+      if (std::isnan(away) || (away != 0 && !std::isfinite(taken.v[kt]))) lo = hi = kNan;
     } else if (status == kUndefined) {
       lo = hi = kNan;
     }

@@ -60,12 +60,18 @@ class Reducer {
                                                    : std::min(settings_.depth, any_order));
   }
 
+  /// Relative to sum|t|. Any order: (n - 1) u (Jeannerod & Rump 2013). A path of h additions:
+  /// (1 + u/(1 + u))^h - 1 <= h u (1 + h u) for h u <= 1.
+  double growth(int64_t n) const {
+    const double h = depth(n);
+    return h * u_ * (h < static_cast<double>(n - 1) ? 1 + h * u_ : 1);
+  }
+
   double flushed(int64_t n) const {
     return settings_.flush ? static_cast<double>(n) * rounding_.min_normal * own_ : 0;
   }
 
-  /// (n - 1) u sum|t| bounds every order of adding n terms (Jeannerod & Rump 2013); with a stated
-  /// longest path, `depth` takes the place of n - 1.
+  /// growth sum|t| bounds every order of adding n terms; the terms' own deviations add.
   Element sum(const Row& row) const {
     const rows::RowSum s = kernels_.sum(row.n, row.v, row.e, row.lo, row.hi, 1 / rounding_.u);
     Element out{s.v, s.e, 0, 0};
@@ -73,7 +79,7 @@ class Reducer {
     if (s.exact && !(settings_.flush && s.magnitude != 0) && (fits || !settings_.widen)) return out;
     if (!std::isfinite(s.v)) return not_finite(row, out, s.lo + s.hi);
     const double all = s.magnitude + std::max(s.lo, s.hi);
-    const double own = s.exact ? 0 : depth(row.n) * u_ * all + flushed(row.n);
+    const double own = s.exact ? 0 : growth(row.n) * all + flushed(row.n);
     out.lo = (s.lo + own) * rows::kOutward;
     out.hi = (s.hi + own) * rows::kOutward;
     if (settings_.widen && all >= rounding_.largest * (1 - 2 * rounding_.u)) overflow(s, out);
@@ -83,6 +89,9 @@ class Reducer {
   /// An infinite sum is exact, unless finite terms can overflow the other way: then inf - inf.
   Element not_finite(const Row& row, Element out, double reach) const {
     out.lo = out.hi = reach - reach;  // 0, or NaN when a term might have overflowed
+    // Finite terms whose sum leaves double's range: the order of adding decides.
+    if (std::all_of(row.v, row.v + row.n, [](double x) { return std::isfinite(x); }))
+      out.lo = out.hi = kNan;
     if (!settings_.widen || std::isnan(out.v)) return out;
     if (may_meet_opposite_infinity(row, out.v)) out.lo = out.hi = kNan;
     return out;
@@ -142,12 +151,15 @@ class Reducer {
     out.v = s.v / n;
     out.e = (s.e / n + out.v * 0x1p-52) * rows::kOutward;
     const double var = out.v + out.e;
-    const double delta = std::max(m.lo, m.hi) + u * (std::fabs(m.v) + m.e + m.hi);
-    const double relative = (depth(row.n) + 5) * u;
+    const bool exact_mean = m.e == 0 && m.lo == 0 && m.hi == 0 && representable(m.v);
+    const double delta = exact_mean ? 0 : std::max(m.lo, m.hi) + u * (std::fabs(m.v) + m.e + m.hi);
+    const double relative = growth(row.n) + 5 * u;
     const double from_terms = s.hi / n;
     double up = delta * delta + from_terms +
                 relative * (var + delta * delta + from_terms) * (1 + 4 * relative);
-    double down = from_terms + relative * var + rounding_.eta * own_ * (n + 2);
+    const bool all_zero = exact_mean && var == 0 && from_terms == 0;  // no difference underflows
+    const double underflow = all_zero ? 0 : rounding_.eta * own_ * (n + 2);
+    double down = from_terms + relative * var + underflow;
     if (settings_.one_pass) {
       const rows::RowSum q = kernels_.squares(row.n, row.v, row.e, nullptr, 0, 0, 0);
       const double mean_size = std::fabs(m.v) + m.e;
@@ -156,13 +168,21 @@ class Reducer {
       up += lost;
       down += lost;
     }
-    out.hi = (up + rounding_.eta * own_ * (n + 2)) * rows::kOutward;
+    out.hi = (up + underflow) * rows::kOutward;
     out.lo = std::min(down * rows::kOutward, var);  // a variance is not negative
     const double largest_square = settings_.one_pass ? kInfinity : var * n + delta * delta * n;
     if (settings_.widen &&
         (largest_square >= rounding_.largest * (1 - 2 * u) || settings_.one_pass))
       widen_variance(row, out);
     return out;
+  }
+
+  /// The accumulator holds x (Veltkamp's split; subnormals are left to the rounding's bound).
+  bool representable(double x) const {
+    if (x == 0 || rounding_.native_double) return true;
+    const double c = x * rounding_.split;
+    return c - (c - x) == x && std::fabs(x) >= rounding_.min_normal &&
+           std::fabs(x) <= rounding_.largest;
   }
 
   std::vector<double> term_reach(const Row& row) const {
@@ -189,7 +209,7 @@ class Reducer {
   Element extremum(const Row& row, double sign, bool& saw_nan) const {
     const rows::RowMax m = kernels_.max(row.n, row.v, row.e, row.lo, row.hi, sign);
     Element out{sign * m.v, m.e, sign > 0 ? m.lo : m.hi, sign > 0 ? m.hi : m.lo};
-    if (!m.nan) return out;
+    if (!m.nan || std::isnan(out.lo)) return out;  // NaN: no bound, whatever else the row holds
     bool all_nan = true;
     for (int64_t k = 0; k < row.n && all_nan; ++k) all_nan = std::isnan(row.v[k]);
     if (all_nan) return {kNan, 0, 0, 0};

@@ -278,8 +278,9 @@ class CaseJudge {
         settings_.kernels != nullptr ? *settings_.kernels : rows::kernels();
     to_doubles(kernels, output_->dtype, count_, bits_.data(), got_.data());
     const FloatFormat format = format_of(output_->dtype);
+    const FloatFormat inside = format_of(settings_.accumulate);
     const rows::MatchFormat constants{format.unit_roundoff(), std::ldexp(1.0, format.min_exponent),
-                                      format.largest};
+                                      format.largest, std::ldexp(1.0, inside.min_exponent)};
     const Grid out = output_grid();
     const int64_t base = position_in(formula_.graph, value.grid, *output_, *low_);
     ArgumentView view(value);

@@ -79,6 +79,7 @@ class NodeWork {
   // evaluate_real.cpp
   void elementwise();
   void prescaled();
+  void free_zero_signs(size_t divisor);
   template <typename Kernel>
   void unary(Kernel kernel);
   template <typename Kernel>

@@ -2,6 +2,7 @@
 #include "oracles/rows.hpp"
 
 #include <bit>
+#include <cstdlib>
 #include <cstring>
 
 // Vectors are passed between inlined functions only.
@@ -28,8 +29,16 @@ bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_support
 bool has_avx2() { return false; }
 #endif
 
+namespace {
+/// ASSAY_NO_AVX2=1, as for the emulator: lets a test compare both builds on one machine.
+bool avx2_is_off() {
+  const char* off = std::getenv("ASSAY_NO_AVX2");
+  return off != nullptr && std::strcmp(off, "1") == 0;
+}
+}  // namespace
+
 const Kernels& kernels() {
-  static const Kernels& chosen = has_avx2() ? avx2_kernels() : plain_kernels();
+  static const Kernels& chosen = has_avx2() && !avx2_is_off() ? avx2_kernels() : plain_kernels();
   return chosen;
 }
 

@@ -88,6 +88,9 @@ struct MatchFormat {
   double half_scale;  ///< 2^-p: half an ulp of a number whose binade starts at 1
   double min_normal;
   double largest;  ///< largest finite
+  /// The accumulator's smallest normal number: below it its spacing is absolute, and so is what
+  /// counts as weak (RULES.md, counts).
+  double weak_floor = 0;
 };
 struct MatchTotals {
   double share = 0;

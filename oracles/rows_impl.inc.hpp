@@ -201,8 +201,10 @@ int max2(int n, In a, In b, NanMode mode, Out o) {
     const double down_a = a.v[i] - (a.e[i] + a.lo[i]);
     const double down_b = b.v[i] - (b.e[i] + b.lo[i]);
     const double slack = absolute(v) * 0x1p-51 + in_e;
-    const double hi = dev == 0 ? 0 : larger(larger(up_a, up_b) - v, 0) + slack;
-    const double lo = dev == 0 ? 0 : larger(v - larger(down_a, down_b), 0) + slack;
+    // `larger` drops a NaN: an operand without a bound leaves the maximum without one.
+    const double unbounded = dev != dev ? dev : 0;
+    const double hi = dev == 0 ? 0 : larger(larger(up_a, up_b) - v, 0) + slack + unbounded;
+    const double lo = dev == 0 ? 0 : larger(v - larger(down_a, down_b), 0) + slack + unbounded;
     put(o, i, v, in_e, lo, hi, in_e, dev, seen);
   }
   if (any_nan != 0) repair_nan(n, a, b, mode, o);
@@ -232,6 +234,13 @@ inline double exp_core(double x) {
   return std::bit_cast<double>(std::bit_cast<uint64_t>(p) + (std::bit_cast<uint64_t>(t) << 52));
 }
 
+/// Deviation that decides a root which is not finite: the exact argument is 0 or negative, and the
+/// kernel's, where it is not the same number, may be on the other side of 0.
+inline double root_taint(double x, double e, double hi, double dev) {
+  const bool moved = e + dev > 0;
+  return moved & !(x + e + hi < 0) & finite(x) ? 0 / 0.0 : dev;
+}
+
 int sqrt(int n, In a, double least, Out o) {
   Seen seen;
 #pragma GCC ivdep
@@ -251,7 +260,7 @@ int sqrt(int n, In a, double least, Out o) {
     const double any = 0 / 0.0;
     const double hi = dev == 0 ? 0 : end < 0 ? any : top - v + slack;
     const double lo = dev == 0 ? 0 : end < 0 ? any : v - __builtin_sqrt(end) + slack;
-    put(o, i, v, e, lo, hi, a.e[i], dev, seen);
+    put(o, i, v, e, lo, hi, a.e[i], root_taint(x, a.e[i], a.hi[i], dev), seen);
   }
   return seen.flags();
 }
@@ -274,7 +283,7 @@ int rsqrt(int n, In a, double least, Out o) {
     const double lo = dev == 0  ? 0
                       : end < 0 ? any
                                 : v - 1 / __builtin_sqrt(x + a.e[i] + a.hi[i]) + slack;
-    put(o, i, v, spread + v * 0x1p-51, lo, hi, a.e[i], dev, seen);
+    put(o, i, v, spread + v * 0x1p-51, lo, hi, a.e[i], root_taint(x, a.e[i], a.hi[i], dev), seen);
   }
   return seen.flags();
 }
@@ -376,11 +385,18 @@ RowMax max(int64_t n, const double* v, const double* e, const double* lo, const 
            double sign) {
   RowMax out;
   uint64_t nan = 0;
+  uint64_t unbounded = 0;
   for (int64_t i = 0; i < n; ++i) nan |= v[i] != v[i] ? 1 : 0;
+  for (int64_t i = 0; i < n && lo != nullptr; ++i) unbounded |= lo[i] != lo[i] ? 1 : 0;
+  for (int64_t i = 0; i < n && hi != nullptr; ++i) unbounded |= hi[i] != hi[i] ? 1 : 0;
   out.nan = nan != 0;
   out.v = max_of(n, v, sign, [](int64_t) { return 0.0; });
   if (e != nullptr) out.e = max_of(n, e, 1, [](int64_t) { return 0.0; });
   if (lo == nullptr && hi == nullptr) return out;
+  if (unbounded != 0) {  // a correct kernel's element may be any value, NaN included
+    out.lo = out.hi = 0 / 0.0;
+    return out;
+  }
   const double* up = sign > 0 ? hi : lo;
   const double* down = sign > 0 ? lo : hi;
   const double slack = (finite(out.v) ? absolute(out.v) * 0x1p-51 : 0) + 2 * out.e;

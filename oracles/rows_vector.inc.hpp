@@ -117,7 +117,11 @@ int div(int n, In x, In y, Out o) {
     const Vec in_dev = s + (t == 0 ? zero : (vm + spread) * t);
     const Vec bounded = reach > 0 ? in_dev / reach * (1 + 0x1p-50) : any_value;
     const Vec dev = in_dev == 0 ? zero : bounded;
-    vput(o, i, count, v, e, dev, dev, a.e + b.e, s + t, seen);
+    // A quotient that is not finite: by what may be no 0, or of what may be 0 or of either sign.
+    const Mask moved_b = ~(reach > 0) & (b.e + t > 0);
+    const Mask moved_a = (b.v == 0) & (a.e + s > 0) & (vabs(a.v) <= a.e + s);
+    const Vec decides = (moved_a | moved_b) ? any_value : s + t;
+    vput(o, i, count, v, e, dev, dev, a.e + b.e, decides, seen);
   });
   return seen.flags();
 }
@@ -200,6 +204,11 @@ int exp(int n, In x, const Accuracy& accuracy, const Rounding& rounding, Out o) 
   for (int i = 0; i < n; ++i) {
     const double up = x.hi[i];
     if ((larger(up, x.lo[i]) <= 1 && x.e[i] <= 1) || !finite(o.v[i])) continue;
+    const double down = x.lo[i];
+    if (up != up || down != down || (up == down && !finite(up))) {
+      o.lo[i] = o.hi[i] = 0 / 0.0;  // an exponent that may be NaN
+      continue;
+    }
     const auto upper_end = [&](double end) {
       return end > 709 ? 1 / 0.0 : exp_core(end > -707 ? end : -707) * (1 + 0x1p-40);
     };
@@ -294,7 +303,7 @@ MatchTotals match(int n, In x, const double* got, const MatchFormat& format, uin
     const Mask both_nan = (a.v != a.v) & (g != g) & (wide == 0);
     const Mask same_infinity = (a.v == g) & ~vfinite(a.v) & (wide == 0);
     const Mask good = near | both_nan | same_infinity;
-    const Mask is_weak = wide > 0.25 * vabs(a.v);
+    const Mask is_weak = wide > 0.25 * vlarger(vabs(a.v), splat(format.weak_floor));
     const Mask counts = near & ~is_weak & (dev > 0);
     const Vec over = vlarger(size - half, zero);
     const Vec used = counts ? over / dev : zero;

@@ -1,0 +1,178 @@
+// Infinities, NaN, overflow by order, singular points and signs of zero: what a correct kernel may
+// give is accepted, the nearest wrong answer is not.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/oracles/row_cases.hpp"
+
+namespace assay {
+namespace {
+
+using testing::f32_bits;
+using testing::judge_pair;
+using testing::judge_row;
+using testing::pair_contract;
+using testing::row_contract;
+
+constexpr float kMax = 0x1.fffffep127f;
+const char* const kNaive = "[policy]\nrange = \"naive\"\nnan = \"propagate\"\n";
+const char* const kSafe = "[policy]\nrange = \"safe\"\nnan = \"propagate\"\n";
+
+Outcome row(const char* formula, const char* policy, const std::vector<float>& x, float got) {
+  return judge_row(row_contract(formula, policy), x, got).outcome;
+}
+
+int64_t unbounded(const char* formula, const char* policy, const std::vector<float>& x, float got) {
+  return judge_row(row_contract(formula, policy), x, got).no_bound;
+}
+
+// --- overflow that depends on the order of adding ---
+
+TEST(SpecialValues, ExactSumsOverflowByOrder) {
+  // Multiples of one power of two, exact in any order that stays in range: 2^127 + 2^127 overflows.
+  const float big = 0x1p127f;
+  const std::vector<float> x{big, big, -big};
+  for (const float got : {big, INFINITY})
+    EXPECT_EQ(row("sum(x, cols)", kNaive, x, got), Outcome::pass);
+  EXPECT_EQ(row("sum(x, cols)", kSafe, x, big), Outcome::pass);
+  EXPECT_EQ(row("sum(x, cols)", kSafe, x, INFINITY), Outcome::mismatch);
+  EXPECT_EQ(row("sum(x, cols)", kSafe, x, std::nextafter(big, 0.0f)), Outcome::mismatch);
+}
+
+TEST(SpecialValues, SumsOfOneSignOverflowOneWay) {
+  const std::vector<float> x{-kMax, -kMax};
+  EXPECT_EQ(row("sum(x, cols)", kNaive, x, -INFINITY), Outcome::pass);
+  for (const float got : {INFINITY, NAN, 0.0f})
+    EXPECT_EQ(row("sum(x, cols)", kNaive, x, got), Outcome::mismatch) << got;
+}
+
+TEST(SpecialValues, InfiniteTotalsStayWithoutOverflowTheOtherWay) {
+  const std::vector<float> x{-0x1p127f, -1.0f, INFINITY};
+  EXPECT_EQ(row("sum(x, cols)", kNaive, x, INFINITY), Outcome::pass);
+  EXPECT_EQ(row("sum(x, cols)", kNaive, x, kMax), Outcome::mismatch);
+  EXPECT_EQ(row("sum(x, cols)", kNaive, {-1.0f, -1.0f, INFINITY}, NAN), Outcome::mismatch);
+}
+
+TEST(SpecialValues, OverflowThresholdIsExact) {
+  // 2^128 - 2^103 lies half an ulp beyond the largest finite number: it rounds to infinity.
+  const Contract single = pair_contract("f32", "a + b", kSafe);
+  const uint64_t half_ulp = f32_bits(0x1p103f);
+  const auto judged = [&](float got) {
+    return judge_pair(single, DType::f32, f32_bits(kMax), half_ulp, f32_bits(got)).outcome;
+  };
+  EXPECT_EQ(judged(INFINITY), Outcome::pass);
+  EXPECT_EQ(judged(kMax), Outcome::mismatch);
+  const Contract add = pair_contract("f16", "a + b", kSafe);
+  const uint64_t largest = 0x7bff;
+  EXPECT_EQ(judge_pair(add, DType::f16, largest, 0x4c00, 0x7c00).outcome, Outcome::pass);  // + 16
+  EXPECT_EQ(judge_pair(add, DType::f16, largest, 0x4c00, largest).outcome, Outcome::mismatch);
+  EXPECT_EQ(judge_pair(add, DType::f16, largest, 0x4bff, largest).outcome, Outcome::pass);
+  EXPECT_EQ(judge_pair(add, DType::f16, largest, 0x4bff, 0x7c00).outcome, Outcome::mismatch);
+}
+
+// --- infinity times something ---
+
+TEST(SpecialValues, InfinityTimesWhatMayVanish) {
+  // The mean of {1e8, -1e8, 1e-3} may be 0, or of either sign; that of {1, 2} may not.
+  const std::vector<float> cancelling{1e8f, -1e8f, 1e-3f};
+  for (const float got : {INFINITY, -INFINITY, NAN})
+    EXPECT_EQ(row("sum(x, cols) * inf", kSafe, cancelling, got), Outcome::skipped) << got;
+  EXPECT_EQ(row("sum(x, cols) * inf", kSafe, {1.0f, 0x1.1p-25f}, INFINITY), Outcome::pass);
+  EXPECT_EQ(row("sum(x, cols) * inf", kSafe, {1.0f, 0x1.1p-25f}, NAN), Outcome::mismatch);
+}
+
+TEST(SpecialValues, ProductWithAnExactZeroIsExact) {
+  const std::vector<float> x{0.0f, 1.0f / 3, 0.1f};
+  EXPECT_EQ(row("min(x, cols) * sum(x, cols)", kSafe, x, 0.0f), Outcome::pass);
+  EXPECT_EQ(row("min(x, cols) * sum(x, cols)", kSafe, x, 0x1p-149f), Outcome::mismatch);
+  // A zero that a kernel only nearly finds is none: 1e8 + 1/3 - 1e8 - 1/3 may give 0.33.
+  const std::vector<float> nearly{1e8f, 1.0f / 3, -1e8f, -1.0f / 3};
+  EXPECT_EQ(row("sum(x, cols) * max(x, cols)", kSafe, nearly, 3e7f), Outcome::pass);
+}
+
+// --- singular points ---
+
+TEST(SpecialValues, ReciprocalRootOfAVarianceThatMayNotVanish) {
+  // Exactly 0, but a correct two-pass kernel sees 5.5e-4 (docs/judging.md, variance).
+  const std::vector<float> x(1000, 100000.1f);
+  for (const float got : {42.6f, INFINITY})
+    EXPECT_EQ(row("rsqrt(var(x, cols))", kSafe, x, got), Outcome::skipped) << got;
+  // With an exact mean the kernel's variance is 0 too.
+  EXPECT_EQ(row("rsqrt(var(x, cols))", kSafe, {2.0f, 2.0f}, INFINITY), Outcome::pass);
+  EXPECT_EQ(row("rsqrt(var(x, cols))", kSafe, {2.0f, 2.0f}, 42.6f), Outcome::mismatch);
+}
+
+TEST(SpecialValues, RootsOfWhatMayBeNegative) {
+  const std::vector<float> below{1e8f, -1e8f, -1e-3f};  // exactly -1e-3, 0 in some order
+  for (const char* formula : {"sqrt(sum(x, cols))", "log(sum(x, cols))", "rsqrt(sum(x, cols))"}) {
+    EXPECT_EQ(unbounded(formula, kSafe, below, 0.0f), 1) << formula;
+    EXPECT_EQ(row(formula, kSafe, {-1.0f, -0x1.1p-25f}, NAN), Outcome::pass) << formula;
+    EXPECT_EQ(row(formula, kSafe, {-1.0f, -0x1.1p-25f}, 1.0f), Outcome::mismatch) << formula;
+  }
+}
+
+TEST(SpecialValues, QuotientsByWhatMayVanish) {
+  const std::vector<float> cancelling{1e8f, 0.3f, -1e8f, -0.3f};  // exactly 0
+  for (const float got : {INFINITY, 1e7f})
+    EXPECT_EQ(unbounded("max(x, cols) / sum(x, cols)", kSafe, cancelling, got), 1);
+  EXPECT_EQ(row("max(x, cols) / sum(x, cols)", kSafe, {2.0f, -2.0f}, INFINITY), Outcome::skipped);
+  EXPECT_EQ(row("max(x, cols) / sum(x, cols)", kSafe, {2.0f, 2.0f}, INFINITY), Outcome::mismatch);
+}
+
+TEST(SpecialValues, SignOfAComputedZeroIsFree) {
+  const std::vector<float> zeros{-0.0f, -0.0f};  // a sum begun at +0 is +0, otherwise -0
+  EXPECT_EQ(unbounded("rsqrt(sum(x, cols))", kSafe, zeros, -INFINITY), 1);
+  EXPECT_EQ(unbounded("1 / sum(x, cols)", kSafe, zeros, -INFINITY), 1);
+  // An input's zero has its own sign.
+  const Contract contract = pair_contract("f32", "a / b", kSafe);
+  const uint64_t one = f32_bits(1.0f);
+  const uint64_t zero = f32_bits(-0.0f);
+  EXPECT_EQ(judge_pair(contract, DType::f32, one, zero, f32_bits(-INFINITY)).outcome,
+            Outcome::pass);
+  EXPECT_EQ(judge_pair(contract, DType::f32, one, zero, f32_bits(INFINITY)).outcome,
+            Outcome::mismatch);
+}
+
+TEST(SpecialValues, MaximaKeepMissingBounds) {
+  // The second root may be NaN: so may the maximum.
+  const Contract pair = pair_contract("f32", "max(a, sqrt(a * b - b * b))", kSafe);
+  const float b = 1.1f;
+  const float a = std::nextafter(b, 0.0f);
+  EXPECT_EQ(judge_pair(pair, DType::f32, f32_bits(b), f32_bits(a), f32_bits(NAN)).no_bound, 1);
+  const std::vector<float> x{1e8f, -1e8f, -1e-3f};
+  EXPECT_EQ(unbounded("max(sqrt(x - x + sum(x, cols)), cols)", kSafe, x, NAN), 1);
+  EXPECT_EQ(row("max(sqrt(abs(x)), cols)", kSafe, x, NAN), Outcome::mismatch);
+}
+
+TEST(SpecialValues, ChoiceBesideAnInfinity) {
+  // 1e8 - 1e8 - 1e-3 > 0 may be decided either way.
+  const std::vector<float> x{1e8f, -1e8f, -1e-3f};
+  const char* formula = "where(sum(x, cols) > 0, max(x, cols), -inf)";
+  for (const float got : {1e8f, -INFINITY}) EXPECT_EQ(unbounded(formula, kSafe, x, got), 1);
+  EXPECT_EQ(row(formula, kSafe, {-1.0f, -2.0f}, -INFINITY), Outcome::pass);
+  EXPECT_EQ(row(formula, kSafe, {-1.0f, -2.0f}, -1.0f), Outcome::mismatch);
+}
+
+TEST(SpecialValues, PrescaledExponentsOverflow) {
+  // 3e38 log2(e) overflows although 3e38 does not: inf - inf.
+  const std::string form = "[accuracy]\nexp = \"prescaled\"\n";
+  const std::vector<float> x{3e38f, -INFINITY};
+  const Contract naive = row_contract("min(exp(x - max(x, cols)), cols)", form + kNaive);
+  const Contract safe = row_contract("min(exp(x - max(x, cols)), cols)", form + kSafe);
+  EXPECT_EQ(judge_row(naive, x, NAN).outcome, Outcome::pass);
+  EXPECT_EQ(judge_row(safe, x, NAN).outcome, Outcome::mismatch);
+  EXPECT_EQ(judge_row(naive, {100.0f, -INFINITY}, NAN).outcome, Outcome::mismatch);
+}
+
+TEST(SpecialValues, SubnormalResultsOfExponentialsAreNotWeak) {
+  // e^-200 is below every float: three of the smallest subnormals, and nothing more.
+  const Contract contract = row_contract("min(exp(x - max(x, cols)), cols)", kSafe);
+  const Verdict v = judge_row(contract, {0.0f, -200.0f}, 0.0f);
+  EXPECT_EQ(v.outcome, Outcome::pass);
+  EXPECT_EQ(v.weak, 0);
+  EXPECT_EQ(judge_row(contract, {0.0f, -200.0f}, 0x1p-146f).outcome, Outcome::mismatch);
+}
+
+}  // namespace
+}  // namespace assay
