@@ -113,7 +113,7 @@ class CaseJudge {
   int64_t largest_array(const std::vector<int64_t>& low, const std::vector<int64_t>& extent) const {
     int64_t most = 1;
     for (const int64_t e : extent) most *= e;
-    if (root_ == nullptr || root_->raw_node >= 0 || root_->scatters) return most / 16;
+    if (root_ == nullptr || root_->raw_node >= 0) return most / 16;
     const Chunk chunk = chunk_for(formula_.graph, rows_, *output_, low, extent);
     for (const Node& node : formula_.graph.nodes) {
       int64_t size = 1;
@@ -132,7 +132,6 @@ class CaseJudge {
     written_.assign(static_cast<size_t>(count_), 0);
     read_box(instance_, &outputs_, *output_, low, extent, bits_.data(), written_.data());
     const int64_t missing = std::count(written_.begin(), written_.end(), uint8_t{0});
-    if (root_ != nullptr && root_->scatters) return judge_scatter();
     verdict_.unwritten += missing;
     if (missing > 0 && missing < 4096) list_unwritten();
     if (root_ == nullptr) return;
@@ -426,13 +425,6 @@ class CaseJudge {
     return left;
   }
 
-  // --- outputs written by index ------------------------------------------------------------------
-
-  void judge_scatter() {
-    throw InputError(contract_.formula.front().where,
-                     "'" + root_->output + "': outputs written by index are not judged yet");
-  }
-
   void conclude() {
     Verdict& v = verdict_;
     if (v.wrong > 0) {
@@ -488,9 +480,43 @@ class CaseJudge {
 
 }  // namespace
 
+namespace {
+
+/// What a contract may say and the judge cannot apply yet is refused here: reading past it would
+/// accuse a correct kernel, or pass a wrong one.
+void refuse_unjudged(const Contract& contract) {
+  const auto refuse = [&contract](const SourceLocation& where, const std::string& what) {
+    throw InputError(where.file.empty() ? SourceLocation{contract.path, 0, 0} : where,
+                     what + " not judged yet");
+  };
+  bool floating_output = false;
+  for (const OperandSpec& operand : contract.args) {
+    if (!operand.valid.empty())
+      refuse(operand.where, "'" + operand.name + "': outputs of an extent known on the device are");
+    if (operand.kind != OperandKind::output && operand.kind != OperandKind::inout) continue;
+    const auto type = std::find_if(contract.types.begin(), contract.types.end(),
+                                   [&](const TypeParameter& t) { return t.name == operand.dtype; });
+    const std::vector<DType> kinds = type != contract.types.end()
+                                         ? type->kinds
+                                         : std::vector<DType>{*parse_dtype(operand.dtype)};
+    floating_output |= std::any_of(kinds.begin(), kinds.end(), is_floating);
+  }
+  for (const FormulaLine& line : contract.formula)
+    if (!line.scatter.empty())
+      refuse(line.where, "'" + line.name + "': outputs written by index are");
+  const Policy& policy = contract.policy;
+  if (policy.zero_order == ZeroOrderPolicy::signed_zero)
+    refuse({}, "policy zero_order = \"signed\" is");
+  if (floating_output && policy.cast_overflow && policy.cast_overflow != CastOverflowPolicy::inf)
+    refuse({}, "policy cast_overflow other than \"inf\" of floating-point outputs is");
+}
+
+}  // namespace
+
 Judge::Judge(const Contract& contract) : impl_(new Impl{contract, {}}) {
   // Compile one variant of each type, so that a bad formula is told before any case runs.
   try {
+    refuse_unjudged(contract);
     Variant variant;
     for (const TypeParameter& type : contract.types) variant.types[type.name] = type.kinds.front();
     for (const Knob& knob : contract.knobs) variant.knobs[knob.name] = knob.values.front();

@@ -490,6 +490,36 @@ TEST(Judge, SignedOverflowWithoutAPolicyHasNoBound) {
   EXPECT_EQ(judge_pair(unsigned_contract, DType::u32, 0xffffffff, 2, 1).outcome, Outcome::pass);
 }
 
+/// What the judge says of a contract that it refuses; empty when it takes it.
+std::string refusal(const Contract& contract) {
+  try {
+    Judge judge(contract);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Judge, RefusesWhatItCannotApplyAtOnce) {
+  const auto says = [](const Contract& contract, const char* part) {
+    const std::string text = refusal(contract);
+    return text.find(part) != std::string::npos && text.find("not judged yet") != std::string::npos;
+  };
+  EXPECT_TRUE(
+      says(row_contract("sum(x, cols)", "[policy]\nzero_order = \"signed\"\n"), "zero_order"));
+  EXPECT_EQ(refusal(row_contract("sum(x, cols)", "[policy]\nzero_order = \"equal\"\n")), "");
+  const char* saturate = "[policy]\ncast_overflow = \"saturate\"\n";
+  EXPECT_TRUE(says(pair_contract("f16", "a + b", saturate), "cast_overflow"));
+  EXPECT_EQ(refusal(pair_contract("i8", "a + b", saturate)), "");
+  EXPECT_EQ(refusal(pair_contract("f16", "a + b", "[policy]\ncast_overflow = \"inf\"\n")), "");
+  Contract shrinking = row_contract("sum(x, cols)");
+  shrinking.args[0].valid.emplace_back(parse_expression("0", {}), parse_expression("rows", {}));
+  EXPECT_TRUE(says(shrinking, "'y'"));
+  Contract scattered = row_contract("sum(x, cols)");
+  scattered.formula[0].scatter.emplace_back("rows", parse_expression("rows", {}));
+  EXPECT_TRUE(says(scattered, "by index"));
+}
+
 TEST(Judge, UnknownNamesAreToldAtTheirPlace) {
   EXPECT_THROW(Judge{row_contract("sum(x, cols) + z")}, InputError);
   EXPECT_THROW(Judge{row_contract("x + 1")}, InputError);  // varies over cols
