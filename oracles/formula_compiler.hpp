@@ -1,0 +1,116 @@
+// Private to the formula's compiler: expressions become nodes of the graph, equal nodes shared.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "oracles/graph.hpp"
+
+namespace assay {
+
+/// Compiles one variant of a contract's formula; used once. Functions that give an int give a node.
+class FormulaCompiler {
+ public:
+  FormulaCompiler(const Contract& contract, const Variant& variant);
+  Graph compile();
+
+ private:
+  using Bindings = std::map<std::string, std::vector<ExprPtr>>;
+
+  // graph.cpp: nodes
+  DType effective_accumulator() const;
+  [[noreturn]] static void fail(const Expr& at, const std::string& message);
+  int dim_id(const std::string& name);
+  bool is_dim(const std::string& name) const;
+  bool is_size(const std::string& name) const;
+  int operand_position(const OperandSpec& operand) const;
+  static std::string key_of(const Node& node);
+  int put(Node node, const SourceLocation& where);
+  const Node& node(int id) const { return graph_.nodes[static_cast<size_t>(id)]; }
+  /// Dimensions of an elementwise node: those of the argument with most, then the others'.
+  std::vector<int> union_dims(const std::vector<int>& args) const;
+  /// 24 when the value is a float, otherwise 53.
+  static int significand_bits(double value);
+  int literal(double value, const SourceLocation& where);
+  int integer_literal(int64_t value, const SourceLocation& where);
+  int real(int id, const Expr& at);
+
+  // graph_expressions.cpp: roundings
+  bool correctly_rounded(std::string_view operation) const;
+  /// The kernel rounds this node's value to the accumulator's type, and its enclosure does not hold
+  /// that rounding yet.
+  bool rounding_pending(int id) const;
+  int settle(int id, DType type, int weight, const SourceLocation& where);
+  /// An argument as a kernel's next operation receives it.
+  int arithmetic(int id, const Expr& at);
+
+  // graph_operands.cpp and graph_expressions.cpp
+  int compile(const Expr& e);
+  int compile_name(const Expr& e);
+  /// A library definition's parameter stands for the caller's expression, in the caller's scope.
+  int compile_bound(const Expr& e, const std::vector<ExprPtr>& bound);
+  bool is_integer_name(const std::string& name) const;
+  std::string did_you_mean(const std::string& name) const;
+  int dim_index(const Expr& e);
+  int load(const Expr& e, const OperandSpec& operand, bool from_output = false);
+  int compile_member(const Expr& e);
+  int compile_gather(const Expr& e);
+  static int axis_of(const Expr& e, const OperandSpec& operand, size_t position);
+  int integer_node(const Expr& e);
+  int compile_unary(const Expr& e);
+  int integer_only(int id, const Expr& e);
+  /// A condition as an integer 0 or 1. Comparisons of reals are integral nodes already.
+  int truth(int id, const Expr& e);
+  int elementwise(Op op, std::vector<int> args, bool integral, const Expr& e);
+  int result_bits(Op op, const std::vector<int>& args) const;
+  int compile_binary(const Expr& e);
+  int arithmetic_pair(Op op, int a, int b, const Expr& e);
+  int compare(const Expr& e, int a, int b);
+  /// A condition over flags and knobs alone is decided here: the operand behind it may be absent.
+  std::optional<bool> decided(const Expr& condition) const;
+  int compile_choice(const Expr& e);
+
+  // graph_calls.cpp
+  int compile_call(const Expr& e);
+  int expand(const Expr& e, const FormulaDefinition& definition);
+  /// A caller's argument with the caller's own parameters put in (definitions may nest).
+  ExprPtr resolved(const ExprPtr& e) const;
+  std::vector<ExprPtr> dimension_arguments(const Expr& e) const;
+  bool names_dimensions(const Expr& e) const;
+  int reduction(const Expr& e);
+  /// x, where `id` is (x - mean(x))^2 over the same dimensions; -1 for anything else. The variance
+  /// is a primitive: composing it from its parts would lose that sum(x - mean) is 0.
+  int variance_argument(int id, const std::vector<int>& reduced) const;
+  int pair_choice(const Expr& e);
+  DType type_argument(const Expr& e) const;
+  int typed(const Expr& e);
+  int largest_code(const Expr& e);
+  int given(const Expr& e);
+  int extent(const Expr& e);
+  int elementwise_call(const Expr& e);
+  /// x - max(x): rounding is monotonic, so a correct kernel's exponent is not positive.
+  bool below_its_maximum(int id) const;
+  /// The rounding of an exponent that is a difference: 2u|x - m|, or with exp2(x log2e - m log2e)
+  /// also u (|x| + |m|).
+  int exponent(int id, const Expr& e);
+
+  // graph.cpp: outputs
+  void add_root(const FormulaLine& line, const OperandSpec& operand, int id);
+  static int axis_named(const FormulaLine& line, const OperandSpec& operand,
+                        const std::string& label);
+  void check_dims(const FormulaLine& line, const OperandSpec& operand, int id) const;
+  /// The last rounding belongs to the output; one that the formula declares is the same rounding.
+  int output_value(int id, DType type, const Expr& e);
+
+  const Contract& contract_;
+  const Variant& variant_;
+  const DType accumulate_;
+  Graph graph_;
+  std::map<std::string, int> lines_;
+  std::map<std::string, int> known_;
+  Bindings bindings_;
+};
+
+}  // namespace assay

@@ -1,0 +1,225 @@
+// Calls of a formula: library definitions, reductions, functions, conversions.
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "kernels_under_test/formula_functions.hpp"
+#include "oracles/formula_compiler.hpp"
+
+namespace assay {
+
+int FormulaCompiler::compile_call(const Expr& e) {
+  for (const FormulaDefinition& definition : formula_library())
+    if (definition.name == e.text) return expand(e, definition);
+  const FormulaFunction* function = find_formula_function(e.text);
+  if (function == nullptr) fail(e, "unknown function '" + e.text + "' in a formula");
+  const int count = static_cast<int>(e.operands.size());
+  if (count < function->min_arguments)
+    fail(e, "'" + e.text + "' takes at least " + std::to_string(function->min_arguments) +
+                " arguments, got " + std::to_string(count));
+  switch (function->form) {
+    case FormulaForm::reduction:
+      return reduction(e);
+    case FormulaForm::reduction_or_pair:
+      return names_dimensions(e) ? reduction(e) : pair_choice(e);
+    case FormulaForm::typed:
+      return typed(e);
+    case FormulaForm::of_type:
+      return largest_code(e);
+    case FormulaForm::of_output:
+      return given(e);
+    case FormulaForm::of_dimension:
+      return extent(e);
+    case FormulaForm::scan:
+      fail(e, "'" + e.text + "' is not judged yet");
+    case FormulaForm::elementwise:
+      return elementwise_call(e);
+  }
+  fail(e, "unknown function '" + e.text + "'");
+}
+
+int FormulaCompiler::expand(const Expr& e, const FormulaDefinition& definition) {
+  Bindings inner;
+  const size_t count = definition.parameters.size();
+  if (e.operands.size() < count)
+    fail(e, "'" + e.text + "' takes " + std::to_string(count) + " arguments");
+  for (size_t i = 0; i < count; ++i) {
+    auto& bound = inner[std::string(definition.parameters[i])];
+    // The last parameter, when it is D, takes all dimensions that are left.
+    const size_t end = definition.parameters[i] == "D" ? e.operands.size() : i + 1;
+    for (size_t k = i; k < end; ++k) bound.push_back(resolved(e.operands[k]));
+  }
+  const ExprPtr body = parse_expression(definition.text, e.where);
+  const Bindings saved = std::exchange(bindings_, std::move(inner));
+  const int id = compile(*body);
+  bindings_ = saved;
+  return id;
+}
+
+ExprPtr FormulaCompiler::resolved(const ExprPtr& e) const {
+  if (bindings_.empty()) return e;
+  if (e->kind == Expr::Kind::name) {
+    const auto bound = bindings_.find(e->text);
+    return bound != bindings_.end() && bound->second.size() == 1 ? bound->second.front() : e;
+  }
+  auto copy = std::make_shared<Expr>(*e);
+  for (ExprPtr& operand : copy->operands) operand = resolved(operand);
+  return copy;
+}
+
+std::vector<ExprPtr> FormulaCompiler::dimension_arguments(const Expr& e) const {
+  std::vector<ExprPtr> names;
+  for (size_t i = 1; i < e.operands.size(); ++i) {
+    const auto bound = bindings_.find(e.operands[i]->text);
+    if (e.operands[i]->kind == Expr::Kind::name && bound != bindings_.end())
+      names.insert(names.end(), bound->second.begin(), bound->second.end());
+    else
+      names.push_back(e.operands[i]);
+  }
+  return names;
+}
+
+bool FormulaCompiler::names_dimensions(const Expr& e) const {
+  const auto names = dimension_arguments(e);
+  return std::all_of(names.begin(), names.end(), [this](const ExprPtr& n) {
+    return n->kind == Expr::Kind::name && (is_dim(n->text) || is_size(n->text)) &&
+           !lines_.contains(n->text);
+  });
+}
+
+int FormulaCompiler::reduction(const Expr& e) {
+  static const std::map<std::string, Op> ops = {
+      {"sum", Op::sum}, {"max", Op::max}, {"min", Op::min}, {"mean", Op::mean}, {"var", Op::var}};
+  const auto op = ops.find(e.text);
+  if (op == ops.end()) fail(e, "'" + e.text + "' is not judged yet");
+  Node n;
+  n.op = op->second;
+  for (const ExprPtr& name : dimension_arguments(e)) {
+    if (name->kind != Expr::Kind::name || !(is_dim(name->text) || is_size(name->text)))
+      fail(*name,
+           "unknown dimension '" + name->text + "' in '" + e.text + "'" + did_you_mean(name->text));
+    n.reduced.push_back(dim_id(name->text));
+  }
+  const int arg = compile(*e.operands[0]);
+  const bool stays_integral = op->second != Op::mean && op->second != Op::var;
+  n.integral = node(arg).integral && stays_integral;
+  n.args = {n.integral ? arg : arithmetic(arg, e)};
+  if (n.op == Op::mean && variance_argument(n.args[0], n.reduced) >= 0) {
+    n.args = {variance_argument(n.args[0], n.reduced)};
+    n.op = Op::var;
+  }
+  for (const int dim : node(n.args[0]).dims)
+    if (std::find(n.reduced.begin(), n.reduced.end(), dim) == n.reduced.end())
+      n.dims.push_back(dim);
+  if (n.op == Op::max || n.op == Op::min) n.bits = node(n.args[0]).bits;
+  return put(n, e.where);
+}
+
+int FormulaCompiler::variance_argument(int id, const std::vector<int>& reduced) const {
+  const auto unsettled = [this](int k) { return node(k).op == Op::settle ? node(k).args[0] : k; };
+  const Node& square = node(unsettled(id));
+  if (square.op != Op::mul || square.args[0] != square.args[1]) return -1;
+  const Node& difference = node(unsettled(square.args[0]));
+  if (difference.op != Op::sub) return -1;
+  const Node& mean = node(unsettled(difference.args[1]));
+  if (mean.op != Op::mean || mean.reduced != reduced || mean.args[0] != difference.args[0])
+    return -1;
+  return difference.args[0];
+}
+
+int FormulaCompiler::pair_choice(const Expr& e) {
+  if (e.operands.size() != 2) fail(e, "'" + e.text + "' takes two values, or dimensions");
+  const Op op = e.text == "max" ? Op::max2 : Op::min2;
+  const int a = compile(*e.operands[0]);
+  const int b = compile(*e.operands[1]);
+  return arithmetic_pair(op, a, b, e);
+}
+
+DType FormulaCompiler::type_argument(const Expr& e) const {
+  const auto type = variant_.types.find(e.text);
+  if (type != variant_.types.end()) return type->second;
+  const auto plain = parse_dtype(e.text);
+  if (!plain) fail(e, "unknown type '" + e.text + "'");
+  return *plain;
+}
+
+int FormulaCompiler::typed(const Expr& e) {
+  const DType type = type_argument(*e.operands.back());
+  if (!is_floating(type) || e.text == "quant")
+    fail(e, "'" + e.text + "' to " + std::string(name(type)) + " is not judged yet");
+  // The kernel computes in the accumulator's type, then rounds; or rounds once, natively.
+  int id = real(compile(*e.operands[0]), e);
+  if (rounding_pending(id) && type != accumulate_) id = settle(id, accumulate_, 1, e.where);
+  return settle(id, type, 1, e.where);
+}
+
+int FormulaCompiler::largest_code(const Expr& e) {
+  const DType type = type_argument(*e.operands[0]);
+  if (is_floating(type)) return literal(format_of(type).largest, e.where);
+  const int bits = bit_width(type) - (is_signed(type) ? 1 : 0);
+  if (bits > 62) fail(e, "qmax of a 64-bit type is not judged yet");
+  return integer_literal((int64_t{1} << bits) - 1, e.where);
+}
+
+int FormulaCompiler::given(const Expr& e) {
+  const OperandSpec* operand = contract_.find_operand(e.operands[0]->text);
+  if (operand == nullptr ||
+      (operand->kind != OperandKind::output && operand->kind != OperandKind::inout))
+    fail(e, "given() names an output");
+  return load(e, *operand, true);
+}
+
+int FormulaCompiler::extent(const Expr& e) {
+  const std::string& name = e.operands[0]->text;
+  if (!is_dim(name) && !is_size(name)) fail(e, "unknown dimension '" + name + "'");
+  Node n;
+  n.op = Op::extent;
+  n.integral = true;
+  n.dimension = dim_id(name);
+  return put(n, e.where);
+}
+
+int FormulaCompiler::elementwise_call(const Expr& e) {
+  if (e.text == "where") return compile_choice(e);
+  if (e.text == "div_floor" || e.text == "mod_floor" || e.text == "div_trunc" ||
+      e.text == "mod_trunc") {
+    static const std::map<std::string, Op> ops = {{"div_floor", Op::div_floor},
+                                                  {"mod_floor", Op::mod_floor},
+                                                  {"div_trunc", Op::div},
+                                                  {"mod_trunc", Op::mod}};
+    const int a = integer_node(*e.operands[0]);
+    const int b = integer_node(*e.operands[1]);
+    return elementwise(ops.at(e.text), {a, b}, true, e);
+  }
+  if (e.text == "abs") {
+    const int a = compile(*e.operands[0]);
+    return node(a).integral ? elementwise(Op::abs, {a}, true, e)
+                            : elementwise(Op::abs, {arithmetic(a, e)}, false, e);
+  }
+  Node n;
+  n.op = Op::function;
+  n.text = e.text;
+  for (const ExprPtr& operand : e.operands) n.args.push_back(compile(*operand));
+  if (e.text == "exp") {
+    n.nonpositive = below_its_maximum(n.args[0]);
+    n.args[0] = exponent(n.args[0], e);
+  }
+  for (int& arg : n.args) arg = arithmetic(arg, e);
+  n.dims = union_dims(n.args);
+  return put(n, e.where);
+}
+
+bool FormulaCompiler::below_its_maximum(int id) const {
+  const Node& n = node(id);
+  if (n.op != Op::sub || n.integral) return false;
+  const Node& m = node(n.args[1]);
+  return m.op == Op::max && m.args[0] == n.args[0];
+}
+
+int FormulaCompiler::exponent(int id, const Expr& e) {
+  if (node(id).op != Op::sub || node(id).integral) return id;
+  if (contract_.accuracy.exp == ExpForm::direct) return settle(id, accumulate_, 2, e.where);
+  return elementwise(Op::prescaled, {id, node(id).args[0], node(id).args[1]}, false, e);
+}
+
+}  // namespace assay
