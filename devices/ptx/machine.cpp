@@ -188,6 +188,13 @@ RunStatus Executor::launch(const Code& code, const LaunchConfig& config) {
     const int64_t align = code.dynamic_shared_align;
     shared_bytes_ = (shared_bytes_ + align - 1) / align * align + config.shared_bytes;
   }
+  // Launches of one run may come from modules of different sizes.
+  const auto at_least = [](auto& counters, int32_t count) {
+    counters.resize(std::max(counters.size(), static_cast<size_t>(count)));
+  };
+  at_least(block_hits, code.module->block_count + 1);
+  at_least(mask_states, code.module->access_count);
+  memory_->begin_launch();
   prepare_constants();
   resident_.clear();
   try {

@@ -126,6 +126,13 @@ Page* Memory::find(uint64_t number) {
   return page;
 }
 
+void Memory::begin_launch() {
+  for (Page* page : touched_) {
+    page->written = false;
+    page->last_writer = -1;
+  }
+}
+
 void Memory::refill(int index) {
   const RegionSpec& spec = regions_[index].spec;
   for (Page* page : touched_) {

@@ -45,8 +45,8 @@ struct Page {
   int32_t low = 0;  ///< bytes [low, high) of the page belong to the region
   int32_t high = 0;
   bool has_undefined = false;
-  bool written = false;
-  int32_t last_writer = -1;  ///< micro-op that stored here last, for messages
+  bool written = false;      ///< by the current launch
+  int32_t last_writer = -1;  ///< site of the current launch that stored here last, for messages
 };
 
 struct Region {
@@ -67,6 +67,9 @@ class Memory {
   void reset();
   /// Adds a region that overlaps no page of another; returns its index.
   int add(RegionSpec spec);
+
+  /// Forgets which pages were written and by which micro-op: a launch's code names its own.
+  void begin_launch();
 
   /// Fills a region's touched pages anew.
   void refill(int region);

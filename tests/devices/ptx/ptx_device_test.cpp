@@ -163,6 +163,39 @@ TEST_F(PtxDevice, ASubsetNeverRunsWhereBlocksCommunicate) {
   }
 }
 
+TEST_F(PtxDevice, LaunchesFromModulesOfDifferentSizes) {
+  // A small module first, then one with more basic blocks, then the small one again.
+  Case c = a_case(3, 10);
+  c.layouts["y"] = {{16, 1}, 0, 0};
+  instance = std::make_unique<Instance>(instantiate(contract, c));
+  instance->launches.resize(3, instance->launches[0]);
+  const auto program = [](const std::string& body) {
+    Program p;
+    p.ptx = Runner::kernel(body);
+    p.entry = "k";
+    p.key = body;
+    p.source = "add_one.ptx";
+    return p;
+  };
+  std::string large = "mov.u32 %r30, 0;";
+  for (int i = 0; i < 400; ++i) {
+    const std::string label = "L" + std::to_string(i);
+    large += "bra " + label + ";\n" + label + ": add.u32 %r30, %r30, 1;\n";
+  }
+  const std::string stray = "setp.lt.u32 %p1, %r2, 2; @%p1 st.global.u32 [%rd7+8], %r3;";
+  const assay::Run r = device->run(
+      *instance,
+      {program("mov.u32 %r1, 0;"), program(large + kAddOne + stray), program("mov.u32 %r1, 1;")},
+      RunOptions{});
+  ASSERT_EQ(r.status, RunStatus::completed) << messages(r);
+  EXPECT_GT(r.coverage.block_hits.size(), 400u);
+  // Told once, by the launch that stored: the last one's code has no such line.
+  ASSERT_EQ(r.diagnostics.size(), 1u) << messages(r);
+  EXPECT_EQ(r.diagnostics[0].kind, DiagnosticKind::stray_write);
+  EXPECT_EQ(r.diagnostics[0].count, 4);
+  EXPECT_GT(r.diagnostics[0].ptx_line, 800);
+}
+
 TEST_F(PtxDevice, StoresToPaddingAreStray) {
   Case c = a_case(3, 10);
   c.layouts["y"] = {{16, 1}, 0, 0};
