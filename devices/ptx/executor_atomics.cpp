@@ -10,6 +10,9 @@ namespace assay::ptx {
 void Executor::atomic(const MicroOp& op, uint32_t mask) {
   addresses(op);
   if (shadow_ && warp_->flags[op.fa] != 0) check_address(op, mask);
+  // Lanes take their turns: they count as instructions of their own, here as in hardware, so that
+  // warps that spin use up their slices and the budget in the time of others.
+  instructions_ += std::popcount(mask);
   const Site& site = code_->sites[op.site];
   const Instruction& ins = *site.instruction;
   const int bytes = site.element_bytes;
