@@ -11,7 +11,10 @@
 // recursive run at most once at a time in each lane.
 #pragma once
 
+#include <array>
+#include <cassert>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <string>
@@ -96,45 +99,73 @@ enum class WrapStep : uint8_t {
 };
 
 /// One lowered instruction. Flag indices (f*) number the registers of the frame from 1; 0 stands
-/// for constants, whose shadows are always clean.
-struct MicroOp {
+/// for constants, whose shadows are always clean. All that a plain computing instruction needs lies
+/// in the first of its two cache lines.
+struct alignas(64) MicroOp {
   Kind kind = Kind::nop;
   uint8_t width = 0;  ///< bytes of an element of d; for predicates 0
   uint8_t source_width = 0;
   bool guard_negated = false;
-  bool pa_negated = false;
-  bool pb_negated = false;
   UndefinedStep undefined = UndefinedStep::whole;
   WrapStep wrap = WrapStep::none;
-  Slot guard = kNoSlot;
+  bool wrap_check = false;  ///< clean sources may still wrap here, and it would matter
+  bool back_edge = false;   ///< branch, jump: `target` lies at or before this op
   RowFunction row = nullptr;
   Slot d = kNoSlot, a = kNoSlot, b = kNoSlot, c = kNoSlot, e = kNoSlot;
   uint32_t fd = 0, fa = 0, fb = 0, fc = 0, fe = 0;
+  Slot guard = kNoSlot;
+  uint32_t fguard = 0;
+
   Slot pa = kNoSlot, pb = kNoSlot;  ///< predicate sources
   Slot p1 = kNoSlot, p2 = kNoSlot;  ///< predicate results
-  uint32_t fguard = 0, fpa = 0, fpb = 0, fp1 = 0, fp2 = 0;
+  uint32_t fpa = 0, fpb = 0, fp1 = 0, fp2 = 0;
   int64_t offset = 0;   ///< memory: bytes added to the address
   int32_t target = -1;  ///< branch, jump: block entered; call: index in Code::calls
   int32_t other = -1;   ///< branch: block entered by the other lanes; call: block after it
   int32_t site = -1;    ///< index in Code::sites
+  int32_t access = -1;  ///< coverage number of a memory instruction
+  bool pa_negated = false;
+  bool pb_negated = false;
   bool sets_carry = false;
   bool uses_carry = false;
-  bool wrap_check = false;  ///< clean sources may still wrap here, and it would matter
-  bool back_edge = false;   ///< branch, jump: `target` lies at or before this op
+  bool is_copy = false;  ///< d = a, of one width
+};
+static_assert(sizeof(MicroOp) == 128);
+
+/// Up to eight items in place: PTX vectors have no more elements.
+template <class T>
+class ShortList {
+ public:
+  ShortList() = default;
+  ShortList(std::initializer_list<T> items) {
+    for (T item : items) push_back(item);
+  }
+  void push_back(T item) {
+    assert(size_ < items_.size());
+    items_[size_++] = item;
+  }
+  size_t size() const { return size_; }
+  const T& operator[](size_t i) const { return items_[i]; }
+  T& operator[](size_t i) { return items_[i]; }
+  const T* begin() const { return items_.data(); }
+  const T* end() const { return items_.data() + size_; }
+
+ private:
+  std::array<T, 8> items_{};
+  uint8_t size_ = 0;
 };
 
-/// Facts about the instruction behind a micro-op that only slow paths need.
+/// Facts about the instruction behind a micro-op that computing does not need.
 struct Site {
   const Function* function = nullptr;
   const Instruction* instruction = nullptr;
-  int32_t access = -1;  ///< coverage number of a memory instruction
   Space space = Space::generic;
   uint8_t element_bytes = 0;  ///< memory: bytes of one element in memory
   bool sign_extend = false;
   uint8_t address_width = 8;
-  std::vector<Slot> rows;  ///< vector elements: of a load's results, a store's values
-  std::vector<uint32_t> flags;
-  std::vector<uint8_t> widths;
+  ShortList<Slot> rows;  ///< vector elements: of a load's results, a store's values
+  ShortList<uint32_t> flags;
+  ShortList<uint8_t> widths;
   std::vector<int32_t> targets;  ///< branch_index: blocks
 };
 
@@ -230,6 +261,9 @@ inline constexpr int kModuleSlots = 1024;
 /// variables: modules that run on the same memory need different ones.
 std::unique_ptr<Code> lower(const Module& module, const std::string& entry, bool avx2,
                             int slot = 0);
+
+/// Readers of copies read what was copied; needs `maybe_unset` (lower_copies.cpp).
+void remove_redundant_copies(Code& code);
 
 /// The backward slice of addresses and comparisons: who carries exact values (lower_passes.cpp).
 void slice_addresses(Code& code);

@@ -11,8 +11,6 @@ namespace {
 /// Back edges that a group may take while others wait, before it has to let them run. Long enough
 /// that loops of unequal length reconverge, short enough that a spinning lane frees its lock soon.
 constexpr uint32_t kBackEdgesInTurn = 128;
-/// Back edges that an atomic counts for: a loop around one may be waiting for a lane that waits.
-constexpr uint32_t kBackEdgesOfAtomic = 15;
 
 }  // namespace
 
@@ -41,7 +39,7 @@ void Executor::write_row(Slot d, int width, const void* from, uint32_t mask) {
 }
 
 template <bool kShadow>
-void Executor::compute(const MicroOp& op, uint32_t mask) {
+[[gnu::always_inline]] inline void Executor::compute(const MicroOp& op, uint32_t mask) {
   Rows rows;
   rows.a = row(op.a);
   rows.b = row(op.b);
@@ -179,6 +177,68 @@ void Executor::result_defined(uint32_t flag, Slot slot, int width, uint32_t mask
   }
 }
 
+void Executor::clock(const MicroOp& op, uint32_t mask) {
+  alignas(32) uint64_t now[kLanes];
+  alignas(32) uint32_t now32[kLanes];
+  for (int i = 0; i < kLanes; ++i) now32[i] = static_cast<uint32_t>(now[i] = instructions_);
+  write_row(op.d, op.width, op.width == 8 ? static_cast<void*>(now) : now32, mask);
+  result_defined(op.fd, op.d, op.width, mask);
+}
+
+void Executor::is_space(const MicroOp& op, uint32_t mask) {
+  const auto* a = reinterpret_cast<const uint64_t*>(row(op.a));
+  const Space space = code_->sites[op.site].instruction->space;
+  uint32_t yes = 0;
+  for (int i = 0; i < kLanes; ++i) {
+    const uint64_t window = a[i] >> 32;
+    const bool in = space == Space::shared  ? window == kSharedWindow >> 32
+                    : space == Space::local ? window == kLocalWindow >> 32
+                    : space == Space::param ? window == kParamWindow >> 32
+                                            : window > kParamWindow >> 32;
+    yes |= static_cast<uint32_t>(in) << i;
+  }
+  set_result_predicate(op, yes, mask, 0);
+}
+
+void Executor::active_mask(const MicroOp& op, uint32_t mask) {
+  alignas(32) uint32_t value[kLanes];
+  for (uint32_t& v : value) v = mask;
+  write_row(op.d, 4, value, mask);
+  result_defined(op.fd, op.d, 4, mask);
+}
+
+/// The lanes whose branch is taken leave as a group of their own; both sides are counted here.
+void Executor::diverge(WarpState& warp, Group& group, const MicroOp& op, uint32_t taken_mask) {
+  const Block& taken = code_->blocks[op.target];
+  const Block& other = code_->blocks[op.other];
+  ++block_hits[taken.coverage];
+  ++block_hits[other.coverage];
+  const int taken_lanes = std::popcount(taken_mask);
+  const int other_lanes = std::popcount(group.mask) - taken_lanes;
+  instructions_ += taken.instructions + other.instructions;
+  lane_instructions += static_cast<int64_t>(taken.instructions) * taken_lanes +
+                       static_cast<int64_t>(other.instructions) * other_lanes;
+  group.pc = other.pc;
+  split_off(warp, group, taken_mask, taken.pc);
+}
+
+/// Lanes of `mask` that go where the first one of them goes.
+uint32_t Executor::same_index(const MicroOp& op, uint32_t mask, uint32_t* wanted) {
+  const auto* index = reinterpret_cast<const uint32_t*>(row(op.a));
+  const size_t targets = code_->sites[op.site].targets.size();
+  if (const uint32_t undefined = undefined_lanes(op.fa, op.a, 4, mask); shadow_ && undefined != 0) {
+    report(DiagnosticKind::uninitialised, op.site, std::countr_zero(undefined),
+           "indexed branch depends on an uninitialised value");
+  }
+  *wanted = index[std::countr_zero(mask)];
+  uint32_t same = 0;
+  for (int i = 0; i < kLanes; ++i) same |= static_cast<uint32_t>(index[i] == *wanted) << i;
+  if (*wanted < targets) return same & mask;
+  report(DiagnosticKind::trap, op.site, std::countr_zero(mask),
+         "indexed branch to entry " + std::to_string(*wanted) + " of " + std::to_string(targets));
+  throw Stop{RunStatus::fault};
+}
+
 // Entering a block is the one place that counts instructions, notes coverage and gives way.
 #define ASSAY_ENTER(block_index, is_back_edge)                                  \
   {                                                                             \
@@ -244,7 +304,6 @@ void Executor::run_group(WarpState& warp, Group& group) {
       case Kind::atomic:
         note_access(op, m, mask);
         atomic(op, m);
-        if (multiple) group.back_edges += kBackEdgesOfAtomic;
         break;
       case Kind::pack:
         pack(op, m);
@@ -254,36 +313,15 @@ void Executor::run_group(WarpState& warp, Group& group) {
         break;
       case Kind::nop:
         break;
-      case Kind::clock: {
-        alignas(32) uint64_t now[kLanes];
-        alignas(32) uint32_t now32[kLanes];
-        for (int i = 0; i < kLanes; ++i) now32[i] = static_cast<uint32_t>(now[i] = instructions_);
-        write_row(op.d, op.width, op.width == 8 ? static_cast<void*>(now) : now32, m);
-        result_defined(op.fd, op.d, op.width, m);
+      case Kind::clock:
+        clock(op, m);
         break;
-      }
-      case Kind::is_space: {
-        const auto* a = reinterpret_cast<const uint64_t*>(row(op.a));
-        const Space space = code_->sites[op.site].instruction->space;
-        uint32_t yes = 0;
-        for (int i = 0; i < kLanes; ++i) {
-          const uint64_t window = a[i] >> 32;
-          const bool in = space == Space::shared  ? window == kSharedWindow >> 32
-                          : space == Space::local ? window == kLocalWindow >> 32
-                          : space == Space::param ? window == kParamWindow >> 32
-                                                  : window > kParamWindow >> 32;
-          yes |= static_cast<uint32_t>(in) << i;
-        }
-        set_result_predicate(op, yes, m, 0);
+      case Kind::is_space:
+        is_space(op, m);
         break;
-      }
-      case Kind::active_mask: {
-        alignas(32) uint32_t value[kLanes];
-        for (uint32_t& v : value) v = m;
-        write_row(op.d, 4, value, m);
-        result_defined(op.fd, op.d, 4, m);
+      case Kind::active_mask:
+        active_mask(op, m);
         break;
-      }
       case Kind::shuffle:
       case Kind::vote:
       case Kind::match:
@@ -306,43 +344,19 @@ void Executor::run_group(WarpState& warp, Group& group) {
           ASSAY_ENTER(op.other, false);
         } else {
           // `group` may move when a group is added: nothing of it is used afterwards.
-          const Block& taken = blocks[op.target];
-          const Block& other = blocks[op.other];
-          ++hits[taken.coverage];
-          ++hits[other.coverage];
-          const int taken_lanes = std::popcount(m);
-          instructions_ += taken.instructions + other.instructions;
-          lane_instructions += static_cast<int64_t>(taken.instructions) * taken_lanes +
-                               static_cast<int64_t>(other.instructions) * (lanes - taken_lanes);
-          group.pc = other.pc;
-          return split_off(warp, group, m, taken.pc);
+          return diverge(warp, group, op, m);
         }
         continue;
       case Kind::branch_index: {
         // One index at a time; the other lanes come back to this instruction.
-        const auto* index = reinterpret_cast<const uint32_t*>(row(op.a));
-        const std::vector<int32_t>& targets = code_->sites[op.site].targets;
-        if (kShadow && (warp.flags[op.fa] & kMaybeUndefined) &&
-            undefined_lanes(op.fa, op.a, 4, m) != 0) {
-          report(DiagnosticKind::uninitialised, op.site,
-                 std::countr_zero(undefined_lanes(op.fa, op.a, 4, m)),
-                 "indexed branch depends on an uninitialised value");
-        }
-        const uint32_t wanted = index[std::countr_zero(m)];
-        uint32_t same = 0;
-        for (int i = 0; i < kLanes; ++i) same |= static_cast<uint32_t>(index[i] == wanted) << i;
-        same &= m;
-        if (wanted >= targets.size()) {
-          report(DiagnosticKind::trap, op.site, std::countr_zero(m),
-                 "indexed branch to entry " + std::to_string(wanted) + " of " +
-                     std::to_string(targets.size()));
-          throw Stop{RunStatus::fault};
-        }
+        uint32_t wanted = 0;
+        const uint32_t same = same_index(op, m, &wanted);
+        const int32_t target = code_->sites[op.site].targets[wanted];
         if (same != mask) {
           group.pc = same == m && m != mask ? pc + 1 : pc;
-          return split_off(warp, group, same, blocks[targets[wanted]].pc);
+          return split_off(warp, group, same, blocks[target].pc);
         }
-        ASSAY_ENTER(targets[wanted], blocks[targets[wanted]].pc <= pc);
+        ASSAY_ENTER(target, blocks[target].pc <= pc);
         continue;
       }
       case Kind::call: {

@@ -161,6 +161,11 @@ class Executor {
   void compute(const MicroOp& op, uint32_t mask);
   template <bool kShadow>
   void compute_pred(const MicroOp& op, uint32_t mask);
+  void clock(const MicroOp& op, uint32_t mask);
+  void is_space(const MicroOp& op, uint32_t mask);
+  void active_mask(const MicroOp& op, uint32_t mask);
+  void diverge(WarpState& warp, Group& group, const MicroOp& op, uint32_t taken_mask);
+  uint32_t same_index(const MicroOp& op, uint32_t mask, uint32_t* wanted);
   void pack(const MicroOp& op, uint32_t mask);
   void unpack(const MicroOp& op, uint32_t mask);
   void write_row(Slot d, int width, const void* from, uint32_t mask);
@@ -195,6 +200,9 @@ class Executor {
   uint32_t split_spaces(const MicroOp& op, uint32_t mask, Space& space);
   void load_from(const MicroOp& op, uint32_t mask, Space space);
   void store_to(const MicroOp& op, uint32_t mask, Space space);
+  Target span_of_lanes(uint32_t mask, Space space, int bytes, uint64_t* first);
+  bool load_near(const MicroOp& op, uint32_t mask, Space space);
+  bool store_near(const MicroOp& op, uint32_t mask, Space space);
   bool load_wide(const MicroOp& op, uint32_t mask, Space space);
   bool store_wide(const MicroOp& op, uint32_t mask, Space space);
   Target span(Space space, uint64_t address, int64_t bytes);
@@ -221,6 +229,7 @@ class Executor {
     uint32_t mask = 0;
   };
   void perform(WarpState& warp, const std::vector<Participant>& all);
+  bool is_uniform(Slot slot) const;
   bool shuffle_whole(const MicroOp& op, uint32_t mask);
   void shuffle(WarpState& warp, const std::vector<Participant>& all);
   void vote(WarpState& warp, const std::vector<Participant>& all);

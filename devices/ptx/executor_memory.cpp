@@ -68,9 +68,8 @@ void Executor::addresses(const MicroOp& op) {
 
 /// Coverage: which share of the group's lanes took part.
 void Executor::note_access(const MicroOp& op, uint32_t mask, uint32_t all) {
-  const int32_t access = code_->sites[op.site].access;
-  if (access < 0 || static_cast<size_t>(access) >= mask_states.size()) return;
-  mask_states[access] |= mask == 0 ? 1 : mask == all && mask == warp_->live ? 4 : 2;
+  if (op.access < 0 || static_cast<size_t>(op.access) >= mask_states.size()) return;
+  mask_states[op.access] |= mask == 0 ? 1 : mask == all && mask == warp_->live ? 4 : 2;
 }
 
 /// The lanes of `mask` whose address lies in the same space as the first one's; `space` becomes
@@ -148,7 +147,7 @@ void Executor::load(const MicroOp& op, uint32_t mask) {
                 static_cast<int>(site.element_bytes * site.rows.size()), true, false, false,
                 warp_->block->linear, warp_->index});
     }
-    if (!load_wide(op, same, space)) load_from(op, same, space);
+    if (!load_wide(op, same, space) && !load_near(op, same, space)) load_from(op, same, space);
     if (shadow_ && code_->memory_carries_wrap && space != Space::global) {
       load_deltas(op, same, space);
     }
@@ -218,6 +217,58 @@ bool Executor::load_wide(const MicroOp& op, uint32_t mask, Space space) {
   return true;
 }
 
+/// One stretch of memory that holds the bytes of all lanes of `mask`, aligned and in bounds, at
+/// their addresses less `first`; nothing when there is none.
+Target Executor::span_of_lanes(uint32_t mask, Space space, int bytes, uint64_t* first) {
+  if (space == Space::local) return {};
+  uint64_t low = ~uint64_t{0}, high = 0, all = 0;
+  for_lanes(mask, [&](int lane) {
+    const uint64_t address = address_[lane];
+    low = std::min(low, address);
+    high = std::max(high, address);
+    all |= address;
+  });
+  if ((all & static_cast<uint64_t>(bytes - 1)) != 0 || high - low >= (uint64_t{1} << 20)) return {};
+  *first = low;
+  return span(space, low, static_cast<int64_t>(high - low) + bytes);
+}
+
+/// Loads whose lanes all lie in one defined stretch of memory. False: not of that shape.
+bool Executor::load_near(const MicroOp& op, uint32_t mask, Space space) {
+  const Site& site = code_->sites[op.site];
+  const int count = static_cast<int>(site.rows.size());
+  const int bytes = site.element_bytes * count;
+  uint64_t first = 0;
+  const Target from = span_of_lanes(mask, space, bytes, &first);
+  if (from.data == nullptr) return false;
+  if (shadow_ && (from.page == nullptr || from.page->has_undefined)) {
+    uint8_t any = 0;
+    for_lanes(mask, [&](int lane) {
+      const uint8_t* state = from.state + (address_[lane] - first);
+      for (int i = 0; i < bytes; ++i) any |= state[i];
+    });
+    if ((any & kUndefined) != 0) return false;
+  }
+  for (int k = 0; k < count; ++k) {
+    if (site.rows[k] == kNoSlot) continue;
+    const int width = site.widths[k];
+    result_defined(site.flags[k], site.rows[k], width, mask);
+    uint8_t* to = frame_row(site.rows[k]);
+    const uint8_t* element = from.data + k * site.element_bytes - first;
+    if (width == 4 && site.element_bytes == 4) {
+      for_lanes(mask, [&](int lane) { std::memcpy(to + 4 * lane, element + address_[lane], 4); });
+    } else if (width == 2 && site.element_bytes == 2) {
+      for_lanes(mask, [&](int lane) { std::memcpy(to + 2 * lane, element + address_[lane], 2); });
+    } else {
+      for_lanes(mask, [&](int lane) {
+        load_element(to + lane * width, width, element + address_[lane], site.element_bytes,
+                     site.sign_extend);
+      });
+    }
+  }
+  return true;
+}
+
 void Executor::load_from(const MicroOp& op, uint32_t mask, Space space) {
   const Site& site = code_->sites[op.site];
   const int count = static_cast<int>(site.rows.size());
@@ -260,7 +311,7 @@ void Executor::store(const MicroOp& op, uint32_t mask) {
                 static_cast<int>(site.element_bytes * site.rows.size()), false, true, false,
                 warp_->block->linear, warp_->index});
     }
-    if (!store_wide(op, same, space)) store_to(op, same, space);
+    if (!store_wide(op, same, space) && !store_near(op, same, space)) store_to(op, same, space);
     if (shadow_ && code_->memory_carries_wrap && space != Space::global) {
       store_deltas(op, same, space);
     }
@@ -305,6 +356,41 @@ bool Executor::store_wide(const MicroOp& op, uint32_t mask, Space space) {
     return false;
   }
   std::memset(to.state, kWritten, static_cast<size_t>(total));
+  return true;
+}
+
+/// Stores of defined values whose lanes all lie in one stretch of memory.
+bool Executor::store_near(const MicroOp& op, uint32_t mask, Space space) {
+  const Site& site = code_->sites[op.site];
+  const int count = static_cast<int>(site.rows.size());
+  const int bytes = site.element_bytes * count;
+  for (int k = 0; k < count; ++k) {
+    if (shadow_ && (warp_->flags[site.flags[k]] & kMaybeUndefined) != 0) return false;
+  }
+  uint64_t first = 0;
+  const Target to = span_of_lanes(mask, space, bytes, &first);
+  if (to.data == nullptr) return false;
+  if (to.page != nullptr) {
+    if (!memory_->regions()[to.page->region].spec.writable) return false;
+    to.page->written = true;
+    to.page->last_writer = op.site;
+  }
+  const uint8_t* rows[8] = {};
+  for (int k = 0; k < count; ++k) rows[k] = row(site.rows[k]);
+  // Lane after lane: of lanes that store to one place, the last one wins.
+  for_lanes(mask, [&](int lane) {
+    const uint64_t at = address_[lane] - first;
+    for (int k = 0; k < count; ++k) {
+      const uint8_t* from = rows[k] + lane * site.widths[k];
+      const uint64_t place = at + static_cast<uint64_t>(k * site.element_bytes);
+      if (site.element_bytes == 4) {
+        std::memcpy(to.data + place, from, 4);
+      } else {
+        std::memcpy(to.data + place, from, site.element_bytes);
+      }
+    }
+    std::memset(to.state + at, kWritten, static_cast<size_t>(bytes));
+  });
   return true;
 }
 

@@ -60,11 +60,9 @@ bool Executor::synchronise(WarpState& warp, Group& group, const MicroOp& op, uin
   const Slot slot = op.kind == Kind::shuffle                           ? op.e
                     : op.kind == Kind::match || op.kind == Kind::redux ? op.b
                                                                        : op.a;
-  const uint32_t* masks = reinterpret_cast<const uint32_t*>(row(slot));
-  uint32_t different = 0;
-  for (int i = 0; i < kLanes; ++i) different |= masks[i] ^ named;
   uint32_t same = mask;
-  if (different != 0) {
+  if (!is_uniform(slot)) {
+    const uint32_t* masks = reinterpret_cast<const uint32_t*>(row(slot));
     same = 0;
     for (int i = 0; i < kLanes; ++i) same |= static_cast<uint32_t>(masks[i] == named) << i;
     same &= mask;
@@ -177,31 +175,37 @@ void Executor::set_result_predicate(const MicroOp& op, uint32_t value, uint32_t 
   set_predicate_undefined(op.fp1, op.p1, undefined, mask);
 }
 
+/// Whether all lanes of a 32-bit row hold the same: constants do by their making.
+bool Executor::is_uniform(Slot slot) const {
+  if ((slot & 3u) == kConstants) return true;
+  const uint32_t* words = reinterpret_cast<const uint32_t*>(row(slot));
+  uint32_t different = 0;
+  for (int i = 0; i < kLanes; ++i) different |= words[i] ^ words[0];
+  return different == 0;
+}
+
 /// The common shuffle: a whole warp, clean, all lanes with the same distance and bounds. False: not
 /// of that shape, nothing was done.
 bool Executor::shuffle_whole(const MicroOp& op, uint32_t mask) {
   if (mask != ~0u || op.d == kNoSlot || warp_->flags[op.fa] != 0) return false;
   const uint32_t* b = reinterpret_cast<const uint32_t*>(row(op.b));
   const uint32_t* c = reinterpret_cast<const uint32_t*>(row(op.c));
-  uint32_t different = 0;
-  for (int lane = 0; lane < kLanes; ++lane) different |= (b[lane] ^ b[0]) | (c[lane] ^ c[0]);
-  if (different != 0) return false;
+  if (!is_uniform(op.b) || !is_uniform(op.c)) return false;
   const uint32_t* from = reinterpret_cast<const uint32_t*>(row(op.a));
   const Shuffle mode = code_->sites[op.site].instruction->shuffle;
-  alignas(64) uint32_t result[kLanes];
   uint32_t in_range = ~0u;
   if (mode == Shuffle::bfly && c[0] == 31) {
-    const uint32_t distance = b[0] & 31;
-    for (uint32_t lane = 0; lane < kLanes; ++lane) result[lane] = from[lane ^ distance];
+    kit_.butterfly32(reinterpret_cast<uint32_t*>(frame_row(op.d)), from, b[0] & 31);
   } else {
+    alignas(64) uint32_t result[kLanes];
     in_range = 0;
     for (int lane = 0; lane < kLanes; ++lane) {
       bool ok = false;
       result[lane] = from[shuffle_source(mode, lane, b[0], c[0], &ok)];
       in_range |= static_cast<uint32_t>(ok) << lane;
     }
+    std::memcpy(frame_row(op.d), result, sizeof result);
   }
-  std::memcpy(frame_row(op.d), result, sizeof result);
   warp_->flags[op.fd] = 0;
   if (op.p1 != kNoSlot) {
     std::memcpy(frame_row(op.p1), &in_range, 4);

@@ -57,17 +57,18 @@ std::unique_ptr<Code> Lowering::run(const std::string& entry) {
   for (int32_t f : functions_) lower_function(f);
   code_->entry_block = places_[entry_].first_block;
   for (MicroOp& op : code_->ops) {
-    const bool jumps = op.kind == Kind::branch || op.kind == Kind::jump;
-    const int32_t pc = static_cast<int32_t>(&op - code_->ops.data());
-    if (jumps) op.back_edge = code_->blocks[op.target].pc <= pc;
-  }
-  for (MicroOp& op : code_->ops) {
     if (op.kind != Kind::compute && op.kind != Kind::compute_pred) continue;
     for (Slot* slot : {&op.a, &op.b, &op.c, &op.e}) {
       if (*slot == kNoSlot) *slot = 0;  // not read; keeps pointers within the frame
     }
   }
   for (int32_t f : functions_) find_maybe_unset(f);
+  remove_redundant_copies(*code_);
+  for (MicroOp& op : code_->ops) {
+    const bool jumps = op.kind == Kind::branch || op.kind == Kind::jump;
+    const int32_t pc = static_cast<int32_t>(&op - code_->ops.data());
+    if (jumps) op.back_edge = code_->blocks[op.target].pc <= pc;
+  }
   slice_addresses(*code_);
   return std::move(code_);
 }

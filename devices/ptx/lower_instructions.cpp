@@ -125,9 +125,9 @@ MicroOp& Lowering::emit(const Instruction& ins, Kind kind) {
   Site site;
   site.function = function_;
   site.instruction = &ins;
-  site.access = here_->accesses[&ins - function_->code.data()];
   MicroOp op;
   op.kind = kind;
+  op.access = here_->accesses[&ins - function_->code.data()];
   op.site = static_cast<int32_t>(code_->sites.size());
   code_->sites.push_back(std::move(site));
   guard(ins, op);
@@ -217,13 +217,14 @@ void Lowering::emit_compute(const Instruction& ins) {
 /// d = a, of any widths.
 void Lowering::emit_copy(const Instruction& ins, const Place& d, const Place& a, bool sign_extend) {
   MicroOp& op = emit(ins, Kind::compute);
-  op.row = resize_row(a.width, d.width, sign_extend);
+  op.row = resize_row(a.width, d.width, sign_extend, avx2_);
   op.d = d.slot;
   op.fd = d.flag;
   op.a = a.slot;
   op.fa = a.flag;
   op.width = d.width;
   op.source_width = a.width;
+  op.is_copy = a.width == d.width;
   op.undefined = a.width == d.width ? UndefinedStep::bytes : UndefinedStep::apply1;
   if (a.width == d.width && a.width >= 4) op.wrap = WrapStep::copy;
   if (a.width == 4 && d.width == 8) {

@@ -150,7 +150,7 @@ Place Lowering::source(const Instruction& ins, const Value& v, uint8_t width, bo
       const Place narrowed = temporary(width);
       MicroOp& op = emit(ins, Kind::compute);
       op.guard = kNoSlot;
-      op.row = resize_row(r.width, width, sign_extend);
+      op.row = resize_row(r.width, width, sign_extend, avx2_);
       op.d = narrowed.slot;
       op.fd = narrowed.flag;
       op.a = r.slot;

@@ -21,6 +21,12 @@ void addresses32(uint64_t* d, const uint32_t* a, int64_t offset) {
   for (int i = 0; i < kLanes; ++i) d[i] = static_cast<uint32_t>(a[i] + offset);
 }
 
+void butterfly32(uint32_t* d, const uint32_t* a, uint32_t distance) {
+  alignas(64) uint32_t result[kLanes];
+  for (uint32_t lane = 0; lane < kLanes; ++lane) result[lane] = a[lane ^ distance];
+  std::memcpy(d, result, sizeof result);
+}
+
 AddressPattern pattern(const uint64_t* a, int64_t bytes) {
   uint64_t apart = 0, different = 0;
   for (int i = 0; i < kLanes; ++i) {
@@ -89,6 +95,7 @@ constexpr RowKit kGeneric = {blend<uint16_t>,
                              blend<uint32_t>,
                              blend<uint64_t>,
                              addresses32,
+                             butterfly32,
                              pattern,
                              add_leaves_nonnegative,
                              sub_leaves_nonnegative,
@@ -152,6 +159,16 @@ ASSAY_AVX2 void addresses32_avx2(uint64_t* d, const uint32_t* a, int64_t offset)
     const __m128i v = _mm_load_si128(reinterpret_cast<const __m128i*>(a + 4 * i));
     store(d + 4 * i, _mm256_cvtepu32_epi64(_mm_add_epi32(v, add)));
   }
+}
+
+ASSAY_AVX2 void butterfly32_avx2(uint32_t* d, const uint32_t* a, uint32_t distance) {
+  const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  const __m256i within = _mm256_xor_si256(lane, _mm256_set1_epi32(static_cast<int>(distance & 7)));
+  __m256i v[4];
+  for (uint32_t i = 0; i < 4; ++i) {
+    v[i] = _mm256_permutevar8x32_epi32(load(a + 8 * (i ^ (distance >> 3))), within);
+  }
+  for (uint32_t i = 0; i < 4; ++i) store(d + 8 * i, v[i]);
 }
 
 ASSAY_AVX2 AddressPattern pattern_avx2(const uint64_t* a, int64_t bytes) {
@@ -242,6 +259,7 @@ constexpr RowKit kAvx2 = {blend16_avx2,
                           blend32_avx2,
                           blend64_avx2,
                           addresses32_avx2,
+                          butterfly32_avx2,
                           pattern_avx2,
                           add_leaves_nonnegative_avx2,
                           sub_leaves_nonnegative_avx2,
@@ -266,23 +284,29 @@ void copy(Rows& r) {
   if (r.d != r.a) std::memcpy(r.d, r.a, kLanes * sizeof(T));
 }
 
+template <int kWidth>
+ASSAY_AVX2 void copy_avx2(Rows& r) {
+  const char* a = static_cast<const char*>(r.a);
+  for (int i = 0; i < kWidth; ++i) store(static_cast<char*>(r.d) + 32 * i, load(a + 32 * i));
+}
+
 }  // namespace
 
 const RowKit& row_kit(bool avx2) { return avx2 ? kAvx2 : kGeneric; }
 
-RowFunction copy_row(int width) {
+RowFunction copy_row(int width, bool avx2) {
   switch (width) {
     case 2:
-      return copy<uint16_t>;
+      return avx2 ? copy_avx2<2> : copy<uint16_t>;
     case 4:
-      return copy<uint32_t>;
+      return avx2 ? copy_avx2<4> : copy<uint32_t>;
     default:
-      return copy<uint64_t>;
+      return avx2 ? copy_avx2<8> : copy<uint64_t>;
   }
 }
 
-RowFunction resize_row(int from, int to, bool sign_extend) {
-  if (from == to) return copy_row(to);
+RowFunction resize_row(int from, int to, bool sign_extend, bool avx2) {
+  if (from == to) return copy_row(to, avx2);
   if (from == 8) return to == 4 ? resize<uint32_t, uint64_t> : resize<uint16_t, uint64_t>;
   if (from == 4 && to == 2) return resize<uint16_t, uint32_t>;
   if (from == 4) return sign_extend ? resize<int64_t, int32_t> : resize<uint64_t, uint32_t>;

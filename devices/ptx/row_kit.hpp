@@ -17,6 +17,8 @@ struct RowKit {
   void (*blend64)(void* d, const void* s, uint32_t mask);
   /// d = zero-extended a + offset.
   void (*addresses32)(uint64_t* d, const uint32_t* a, int64_t offset);
+  /// d[lane] = a[lane ^ distance], distance below 32; d may be a.
+  void (*butterfly32)(uint32_t* d, const uint32_t* a, uint32_t distance);
   /// How 64-bit addresses lie: addr[i] = addr[0] + i * bytes, or all equal.
   AddressPattern (*pattern)(const uint64_t* addresses, int64_t bytes);
   /// Lanes in which a, b or the 32-bit sum a + b is negative as s32.
@@ -35,7 +37,7 @@ struct RowKit {
 const RowKit& row_kit(bool avx2);
 
 /// Row functions of moves and of the width changes that the machine inserts. Widths in bytes.
-RowFunction copy_row(int width);
-RowFunction resize_row(int from, int to, bool sign_extend);
+RowFunction copy_row(int width, bool avx2);
+RowFunction resize_row(int from, int to, bool sign_extend, bool avx2);
 
 }  // namespace assay::ptx
