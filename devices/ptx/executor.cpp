@@ -11,6 +11,8 @@ namespace {
 /// Back edges that a group may take while others wait, before it has to let them run. Long enough
 /// that loops of unequal length reconverge, short enough that a spinning lane frees its lock soon.
 constexpr uint32_t kBackEdgesInTurn = 128;
+/// Back edges that an atomic counts for: a loop around one may be waiting for a lane that waits.
+constexpr uint32_t kBackEdgesOfAtomic = 15;
 
 }  // namespace
 
@@ -304,6 +306,7 @@ void Executor::run_group(WarpState& warp, Group& group) {
       case Kind::atomic:
         note_access(op, m, mask);
         atomic(op, m);
+        if (multiple) group.back_edges += kBackEdgesOfAtomic;
         break;
       case Kind::pack:
         pack(op, m);
