@@ -114,6 +114,8 @@ std::string request_text(const Backend& backend, const CompileRequest& request) 
   append_field(text, backend.version);
   append_field(text, request.source);
   append_field(text, request.entry);
+  append_field(text, std::to_string(request.entries.size()));
+  for (const std::string& entry : request.entries) append_field(text, entry);
   for (const std::string& option : backend.options(request)) append_field(text, option);
   return text;
 }

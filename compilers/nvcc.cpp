@@ -2,6 +2,7 @@
 
 #include <cxxabi.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -48,24 +49,31 @@ std::string demangle(const std::string& mangled) {
 
 constexpr const char* kMarker = "assay_marker";
 
-/// The marker is a kernel whose template argument is the entry, so its mangled name says which of
-/// the module's entries is meant, however the contract spells its types.
+/// Markers are kernels whose template arguments are an entry's number and the entry, so their
+/// mangled names say which of the module's entries is meant, however the contract spells its types.
 std::string wrapper(const CompileRequest& request) {
-  return "#include \"" + request.source + "\"\n" + "template <auto Kernel> __global__ void " +
-         kMarker + "() {}\n" +
-         "__attribute__((used)) static const void* assay_keep() {\n"
-         "  return reinterpret_cast<const void*>(&" +
-         kMarker + "<&" + request.entry + ">);\n}\n";
+  std::string text = "#include \"" + request.source + "\"\n" +
+                     "template <int Number, auto Kernel> __global__ void " + kMarker + "() {}\n";
+  for (size_t i = 0; i < request.entries.size(); ++i) {
+    const std::string number = std::to_string(i);
+    text += "__attribute__((used)) static const void* assay_keep" + number +
+            "() {\n  return reinterpret_cast<const void*>(&" + kMarker + "<" + number + ", &" +
+            request.entries[i] + ">);\n}\n";
+  }
+  return text;
 }
 
 std::string find_entry(const std::string& ptx, const CompileRequest& request) {
   const std::vector<std::string> names = ptx_entries(ptx);
+  const auto place = std::find(request.entries.begin(), request.entries.end(), request.entry);
+  const std::string marker =
+      std::string(kMarker) + "<" + std::to_string(place - request.entries.begin()) + ", &(";
   std::string wanted;
   for (const std::string& mangled : names) {
     const std::string text = demangle(mangled);
-    const size_t at = text.find(std::string(kMarker) + "<&(");
+    const size_t at = text.find(marker);
     if (at == std::string::npos) continue;
-    wanted = text.substr(at + std::string(kMarker).size() + 3);
+    wanted = text.substr(at + marker.size());
     wanted = wanted.substr(0, wanted.rfind(")>("));
   }
   for (const std::string& mangled : names) {

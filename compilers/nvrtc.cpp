@@ -145,7 +145,9 @@ CompiledText Nvrtc::compile(const CompileRequest& request, const std::string& so
   check(f.create(&handle.program, source_text.c_str(), request.source.c_str(),
                  static_cast<int>(texts.size()), texts.data(), names.data()),
         "the source");
-  check(f.add_name(handle.program, request.entry.c_str()), "the entry");
+  for (const std::string& entry : request.entries) {
+    check(f.add_name(handle.program, entry.c_str()), "the entry");
+  }
 
   const std::vector<std::string> options = this->options(request);
   std::vector<const char*> pointers;

@@ -208,7 +208,15 @@ CompileRequest make_request(const Contract& contract, const Variant& variant, in
                                     ? contract.launches[launch].where
                                     : source.where;
   if (entry.empty()) throw InputError(where, "source names no entry");
-  request.entry = substitute(entry, substitutions(contract, variant, false), where);
+  const auto texts = substitutions(contract, variant, false);
+  request.entry = substitute(entry, texts, where);
+  for (const LaunchSpec& each : contract.launches) {
+    std::string other = substitute(entry_of(contract, each), texts, each.where);
+    if (std::find(request.entries.begin(), request.entries.end(), other) == request.entries.end()) {
+      request.entries.push_back(std::move(other));
+    }
+  }
+  if (!known) request.entries = {request.entry};
   request.macros = macros_of(contract, variant);
   return request;
 }

@@ -9,8 +9,11 @@
 namespace assay {
 
 struct CompileRequest {
-  std::string source;                ///< absolute path
-  std::string entry;                 ///< C++ expression: "softmax<float, 256>"
+  std::string source;  ///< absolute path
+  std::string entry;   ///< C++ expression: "softmax<float, 256>"
+  /// Entries of all launches, each once, in the contract's order; `entry` is among them. They are
+  /// compiled into one module, as a user's compiler does: launches share its __device__ variables.
+  std::vector<std::string> entries;
   std::string target;                ///< "sm_80"
   std::vector<std::string> macros;   ///< "BLOCK=256"
   std::vector<std::string> include;  ///< absolute folders of the user's headers

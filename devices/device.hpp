@@ -60,7 +60,10 @@ struct RunOptions {
   bool definedness = true;
   bool wrap = true;
   bool coverage = true;
-  int64_t instruction_budget = int64_t{1} << 33;  ///< warp instructions of one run
+  int64_t instruction_budget = int64_t{1} << 33;  ///< warp instructions of one launch
+  /// The same for programs that may wait for other threads (global atomics, gpu fences, volatile
+  /// accesses), when larger: a correct spin lock costs instructions that no work explains.
+  int64_t waiting_budget = 0;
 };
 
 struct Run {

@@ -1,7 +1,11 @@
 #include "fuzz/check_case.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <fstream>
+#include <limits>
+
+#include "generators/generate.hpp"
 
 namespace assay {
 
@@ -42,9 +46,16 @@ std::string kind_of(const Verdict& verdict) {
 
 }  // namespace
 
+int64_t case_budget(const Instance& instance) {
+  constexpr int64_t kLeast = int64_t{1} << 22, kMost = kWaitingBudget;
+  const int64_t work = std::clamp<int64_t>(work_estimate(instance), 0, kMost / 4096);
+  return std::min(kLeast + 4096 * work, kMost);
+}
+
 RunOptions case_options() {
   RunOptions options;
-  options.instruction_budget = kCaseInstructionBudget;
+  options.instruction_budget = std::numeric_limits<int64_t>::max();
+  options.waiting_budget = kWaitingBudget;
   return options;
 }
 
@@ -79,7 +90,9 @@ CheckResult Checker::check(const Case& c, const RunOptions& options) {
   CheckResult result;
   result.instance = std::make_unique<Instance>(instantiate(contract_, c));
   result.programs = programs_for(*result.instance);
-  result.run = device_.run(*result.instance, *result.programs, options);
+  RunOptions limited = options;
+  limited.instruction_budget = std::min(options.instruction_budget, case_budget(*result.instance));
+  result.run = device_.run(*result.instance, *result.programs, limited);
 
   if (result.run.status == RunStatus::unsupported) {
     result.outcome = Outcome::skipped;

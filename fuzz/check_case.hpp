@@ -37,9 +37,14 @@ struct CheckResult {
   Programs programs;  ///< one a launch of the instance
 };
 
-/// Warp instructions that one case may take before it counts as a hang; the same everywhere, so
-/// that a case fails alike in smoke, fuzz and repro. A case of the generators takes below 2^24.
-inline constexpr int64_t kCaseInstructionBudget = int64_t{1} << 28;
+/// Warp instructions that a launch may take before it counts as a hang when it may wait for other
+/// threads; the most for any launch.
+inline constexpr int64_t kWaitingBudget = int64_t{1} << 28;
+/// The same for launches that do not wait: 2^22, and 4,096 for each unit of the case's work
+/// estimate (an honest kernel takes a few). The same everywhere, so that a case fails alike in
+/// smoke, fuzz and repro; a loop that never ends costs a fraction of a second a case.
+int64_t case_budget(const Instance& instance);
+/// Options for any case: the budget is set by `Checker::check`.
 RunOptions case_options();
 
 /// A contract with what it takes to check its cases; keep one a thread and kernel. `contract` and

@@ -184,6 +184,7 @@ class Executor {
   [[noreturn]] void report_hang(const std::string& why);
   std::unique_ptr<BlockState> start_block(std::array<int64_t, 3> at, int64_t linear);
   void recycle(std::unique_ptr<BlockState> block);
+  int64_t budget() const;  ///< warp instructions that this launch may take
   void start_warp(WarpState& warp, BlockState& block, int32_t index);
   int64_t warp_count() const;
   void prepare_constants();

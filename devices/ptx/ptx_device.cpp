@@ -106,7 +106,7 @@ class PtxDevice : public Device {
 
   const bool avx2_;
   Machine machine_;
-  std::map<std::string, std::shared_ptr<const Module>> modules_;  ///< by PTX text
+  std::map<std::string, std::shared_ptr<const Module>> modules_;  ///< by digest
   std::map<std::string, Loaded> programs_;                        ///< by Program::key
 };
 
@@ -114,8 +114,11 @@ Loaded& PtxDevice::load(const Program& program) {
   const auto [found, added] = programs_.try_emplace(program.key);
   Loaded& loaded = found->second;
   if (!added && loaded.code != nullptr) return loaded;
-  std::shared_ptr<const Module>& module = modules_[program.ptx];
-  if (module == nullptr) module = std::make_shared<Module>(decode(program.ptx, program.source));
+  auto decoded = std::make_shared<const Module>(decode(program.ptx, program.source));
+  // One module for equal code: launches of one source share its variables, whatever process
+  // compiled each (the texts may differ in debug strings).
+  std::shared_ptr<const Module>& module = modules_[decoded->digest];
+  if (module == nullptr) module = std::move(decoded);
   loaded.module = module;
   const int slot = static_cast<int>(modules_.size()) % kModuleSlots;
   int own_slot = slot;

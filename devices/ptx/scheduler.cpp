@@ -208,7 +208,7 @@ void Executor::run_warp(WarpState& warp, int64_t slice) {
   bases_[kFrame] = warp.frame;
   bases_[kBlock] = warp.block->constants;
   bases_[kWarp] = warp.constants;
-  slice_end_ = std::min(instructions_ + slice, options_.instruction_budget);
+  slice_end_ = std::min(instructions_ + slice, budget());
   while (Group* group = pick(warp)) {
     if (shadow_) {
       run_group<true>(warp, *group);
@@ -233,8 +233,8 @@ bool Executor::run_block(BlockState& block, int64_t slice) {
       const int64_t before = instructions_;
       run_warp(warp, slice);
       sliced |= instructions_ - before >= slice;
-      if (instructions_ >= options_.instruction_budget) {
-        report_hang("the budget of " + std::to_string(options_.instruction_budget) +
+      if (instructions_ >= budget()) {
+        report_hang("the budget of " + std::to_string(budget()) +
                     " warp instructions is spent");
       }
     }
@@ -274,6 +274,12 @@ void Executor::report_hang(const std::string& why) {
   if (details.size() > 16) details.resize(16);
   d.details = std::move(details);
   throw Stop{RunStatus::hang};
+}
+
+int64_t Executor::budget() const {
+  const bool may_wait = !code_->subset_obstacle.empty();
+  return may_wait ? std::max(options_.instruction_budget, options_.waiting_budget)
+                  : options_.instruction_budget;
 }
 
 void Executor::start_warp(WarpState& warp, BlockState& block, int32_t index) {
