@@ -107,6 +107,17 @@ class NodeWork {
   // evaluate_reduction.cpp
   void reduction();
 
+  // evaluate_scan.cpp
+  template <typename Visit>
+  void each_line(const Value& argument, Visit visit);
+  void scan();
+  void integer_scan();
+  void index_of_extremum();
+
+  // evaluate_codes.cpp
+  void conversion();
+  void integer_conversion();
+
   RowEvaluator& evaluator_;
   const Node& node_;
   Value& out_;
