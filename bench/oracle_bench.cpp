@@ -150,7 +150,7 @@ void OracleExp(benchmark::State& state) { compare(state, *exp_setup(1024)); }
 BENCHMARK(OracleExp)->Unit(benchmark::kMicrosecond);
 
 void OracleFunction(benchmark::State& state, const char* formula, double (*f)(double)) {
-  compare(state, *function_setup(formula, f, 1024));
+  compare(state, *function_setup(formula, f, 256));
 }
 #define ASSAY_FUNCTION(name, formula, f) \
   BENCHMARK_CAPTURE(OracleFunction, name, formula, f)->Unit(benchmark::kMicrosecond)

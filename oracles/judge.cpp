@@ -551,7 +551,10 @@ void refuse_unjudged(const Contract& contract) {
     throw InputError(where.file.empty() ? SourceLocation{contract.path, 0, 0} : where,
                      what + " not judged yet");
   };
+  // Saturation is judged for integers and 8-bit floats; a policy of integer outputs does not speak
+  // of the floating ones beside them.
   bool floating_output = false;
+  bool integer_output = false;
   for (const OperandSpec& operand : contract.args) {
     if (!operand.valid.empty())
       refuse(operand.where, "'" + operand.name + "': outputs of an extent known on the device are");
@@ -561,7 +564,11 @@ void refuse_unjudged(const Contract& contract) {
     const std::vector<DType> kinds = type != contract.types.end()
                                          ? type->kinds
                                          : std::vector<DType>{*parse_dtype(operand.dtype)};
-    floating_output |= std::any_of(kinds.begin(), kinds.end(), is_floating);
+    const bool saturates = contract.policy.cast_overflow == CastOverflowPolicy::saturate;
+    for (const DType kind : kinds) {
+      integer_output |= !is_floating(kind);
+      floating_output |= is_floating(kind) && !(saturates && bit_width(kind) == 8);
+    }
   }
   for (const FormulaLine& line : contract.formula)
     if (!line.scatter.empty())
@@ -569,7 +576,8 @@ void refuse_unjudged(const Contract& contract) {
   const Policy& policy = contract.policy;
   if (policy.zero_order == ZeroOrderPolicy::signed_zero)
     refuse({}, "policy zero_order = \"signed\" is");
-  if (floating_output && policy.cast_overflow && policy.cast_overflow != CastOverflowPolicy::inf)
+  if (floating_output && !integer_output && policy.cast_overflow &&
+      policy.cast_overflow != CastOverflowPolicy::inf)
     refuse({}, "policy cast_overflow other than \"inf\" of floating-point outputs is");
 }
 
