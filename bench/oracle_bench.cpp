@@ -98,6 +98,15 @@ std::unique_ptr<Setup> exp_setup(int64_t n) {
   return s;
 }
 
+/// An elementwise function of positive arguments, with the outputs of a kernel that rounds once.
+std::unique_ptr<Setup> function_setup(const std::string& formula, double (*f)(double), int64_t n) {
+  auto s = std::make_unique<Setup>(formula, "[\"rows\", \"cols\"]", 1, n);
+  const auto w = s->input("w");
+  for (int64_t k = 0; k < n; ++k)
+    s->outputs.set(k, static_cast<float>(f(static_cast<double>(w[static_cast<size_t>(k)]))));
+  return s;
+}
+
 std::unique_ptr<Setup> dot_setup(int64_t rows, int64_t n) {
   auto s = std::make_unique<Setup>("sum(x * w, cols)", "[\"rows\"]", rows, n);
   const auto x = s->input("x");
@@ -139,6 +148,27 @@ void compare(benchmark::State& state, const Setup& s) {
 
 void OracleExp(benchmark::State& state) { compare(state, *exp_setup(1024)); }
 BENCHMARK(OracleExp)->Unit(benchmark::kMicrosecond);
+
+void OracleFunction(benchmark::State& state, const char* formula, double (*f)(double)) {
+  compare(state, *function_setup(formula, f, 256));
+}
+#define ASSAY_FUNCTION(name, formula, f) \
+  BENCHMARK_CAPTURE(OracleFunction, name, formula, f)->Unit(benchmark::kMicrosecond)
+ASSAY_FUNCTION(log, "log(w)", [](double x) { return std::log(x); });
+ASSAY_FUNCTION(log1p, "log1p(w)", [](double x) { return std::log1p(x); });
+ASSAY_FUNCTION(exp2, "exp2(w)", [](double x) { return std::exp2(x); });
+ASSAY_FUNCTION(expm1, "expm1(w)", [](double x) { return std::expm1(x); });
+ASSAY_FUNCTION(sin, "sin(w)", [](double x) { return std::sin(x); });
+ASSAY_FUNCTION(sin_far, "sin(w * 1267650600228229401496703205376.0)",
+               [](double x) { return std::sin(x * 0x1p100); });
+ASSAY_FUNCTION(tan, "tan(w)", [](double x) { return std::tan(x); });
+ASSAY_FUNCTION(tanh, "tanh(w)", [](double x) { return std::tanh(x); });
+ASSAY_FUNCTION(erf, "erf(w)", [](double x) { return std::erf(x); });
+ASSAY_FUNCTION(erfc, "erfc(w)", [](double x) { return std::erfc(x); });
+ASSAY_FUNCTION(sigmoid, "sigmoid(w)", [](double x) { return 1 / (1 + std::exp(-x)); });
+ASSAY_FUNCTION(gelu, "gelu(w)", [](double x) { return x * std::erfc(-x * M_SQRT1_2) / 2; });
+ASSAY_FUNCTION(softplus, "softplus(w)", [](double x) { return x + std::log1p(std::exp(-x)); });
+ASSAY_FUNCTION(pow, "pow(w, w)", [](double x) { return std::pow(x, x); });
 
 void OracleDot(benchmark::State& state) { compare(state, *dot_setup(4, 1024)); }
 BENCHMARK(OracleDot)->Unit(benchmark::kMicrosecond);

@@ -109,6 +109,13 @@ void NodeWork::evaluate() {
     case Op::mean:
     case Op::var:
       return node_.integral ? integer_reduction() : reduction();
+    case Op::argmax:
+    case Op::argmin:
+      return index_of_extremum();
+    case Op::cumsum:
+      return node_.integral ? integer_scan() : scan();
+    case Op::cast:
+      return argument_node(0).integral ? integer_conversion() : conversion();
     case Op::less:
     case Op::less_equal:
     case Op::equal:

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,7 @@ struct EvaluationSettings {
   bool flush = false;  ///< subnormals may be flushed at every operation
   bool widen = false;  ///< intermediates may overflow (range = "naive")
   rows::NanMode nan = rows::NanMode::propagate;
+  std::optional<CastOverflowPolicy> cast_overflow;
   bool one_pass = false;
   int64_t depth = -1;                      ///< additions on the longest path; -1: n - 1
   int64_t online = 0;                      ///< block length of an online softmax; 0: not online

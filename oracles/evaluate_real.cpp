@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "oracles/accuracy_table.hpp"
-#include "oracles/functions.hpp"
 #include "oracles/node_work.hpp"
 
 namespace assay {
@@ -20,7 +19,8 @@ rows::Out at(const rows::Out& out, int64_t k) {
 
 double element(const double* array, int64_t k) { return array == nullptr ? 0 : array[k]; }
 
-/// A table row with the half ulp that a published figure leaves out.
+}  // namespace
+
 rows::Accuracy accuracy_of(const AccuracyRow& row) {
   rows::Accuracy a;
   a.low = row.low;
@@ -31,8 +31,6 @@ rows::Accuracy accuracy_of(const AccuracyRow& row) {
   if (row.measure == ErrorMeasure::relative) a.relative = row.base;
   return a;
 }
-
-}  // namespace
 
 template <typename Kernel>
 void NodeWork::unary(Kernel kernel) {
@@ -268,100 +266,6 @@ void NodeWork::function() {
     return publish(node_.text, 0);
   }
   table_function();
-}
-
-namespace {
-
-/// Error that a known spread of the argument makes in a function's value; infinite when the shape
-/// of the function says nothing.
-double spread_through(const FunctionInfo& info, double x, double value, double by) {
-  if (by == 0) return 0;
-  if (info.shape == Shape::lipschitz) return info.slope * std::fabs(by) * rows::kOutward;
-  if (info.shape == Shape::other) return kInfinity;
-  const double end = nearest_value(info.name, x + by, 0);
-  if (info.shape == Shape::step) return std::fabs(end - value);
-  return std::fabs(end - value) + (std::fabs(end) + std::fabs(value)) * 0x1p-51;
-}
-
-/// The largest bound of the rows that touch [least, most]; NaN when none covers it.
-double published_bound(const std::vector<rows::Accuracy>& table, double least, double most,
-                       double magnitude, const rows::Rounding& rounding) {
-  double bound = kNan;
-  for (const rows::Accuracy& row : table) {
-    if (most < row.low || least > row.high) continue;
-    int exponent = 0;
-    std::frexp(magnitude, &exponent);
-    const double ulp =
-        std::max(std::ldexp(1.0, exponent - 1), rounding.min_normal) * 2 * rounding.u;
-    const double k = row.ulps + std::floor(row.slope * most);
-    const double own = k * ulp + row.absolute + row.relative * magnitude;
-    const bool covers = least >= row.low && most <= row.high;
-    bound = std::isnan(bound) ? own : std::max(bound, own);
-    if (covers) return bound * rows::kOutward;
-  }
-  return kNan;
-}
-
-}  // namespace
-
-/// Functions without a row of their own: values from multiprecision, one by one.
-void NodeWork::table_function() {
-  const FunctionInfo* info = find_function(node_.text);
-  if (info == nullptr) throw InputError(node_.where_, "'" + node_.text + "' is not judged yet");
-  const auto& settings = evaluator_.settings_;
-  std::vector<rows::Accuracy> table;
-  for (const auto& row : accuracy_rows(node_.text, settings.accumulate, settings.math))
-    table.push_back(accuracy_of(row));
-  const rows::Rounding rounding = rounding_of(settings.accumulate, settings.flush);
-  const rows::Out out = arrays();
-  const bool pair = info->arguments == 2;
-  const Value& a = argument(0);
-  const Value& b = argument(pair ? 1 : 0);
-  const auto one = [&](int64_t k, int64_t ka, int64_t kb) {
-    const double x = a.v[ka];
-    const double y = b.v[kb];
-    const double v = nearest_value(node_.text, x, y);
-    double e = element(a.e, ka) + (pair ? element(b.e, kb) : 0);
-    double lo = element(a.lo, ka);
-    double hi = element(a.hi, ka);
-    if (!is_known(node_.text, x)) lo = hi = kNan;
-    if (pair && (element(b.lo, kb) != 0 || element(b.hi, kb) != 0)) lo = hi = kInfinity;
-    const double reach_down = lo + e;
-    const double reach_up = hi + e;
-    const double most = std::fabs(x) + std::max(reach_up, reach_down);
-    const double least = std::max(0.0, std::fabs(x) - std::max(reach_up, reach_down));
-    const bool falls = info->shape == Shape::decreasing;
-    const double from_e = std::max(spread_through(*info, x, v, e), spread_through(*info, x, v, -e));
-    double down = lo + hi == 0 ? 0 : spread_through(*info, x, v, falls ? reach_up : -reach_down);
-    double up = lo + hi == 0 ? 0 : spread_through(*info, x, v, falls ? -reach_down : reach_up);
-    if (info->shape == Shape::lipschitz) down = up = std::max(down, up);
-    const double own_e = info->exact ? 0 : std::fabs(v) * 0x1p-53;
-    const bool known_argument = lo + hi + e == 0;
-    const bool special = !std::isfinite(v) || (info->exact && lo + hi == 0) ||
-                         (v == 0 && x == 0 && known_argument) || !std::isfinite(x);
-    const double own = special || !errs()
-                           ? 0
-                           : published_bound(table, least, most,
-                                             std::fabs(v) + from_e + std::max(up, down), rounding) +
-                                 rounding.eta;
-    out.v[k] = v;
-    out.e[k] = std::isfinite(v) ? (from_e + own_e) * rows::kOutward : 0;
-    // An infinity or NaN binds only a kernel whose argument is the exact one, or lies outside the
-    // domain like all of its enclosure: the logarithm of what may be 0 has no bound.
-    const auto outside = [&](double end) { return std::isnan(nearest_value(node_.text, end, y)); };
-    const bool binds = known_argument || !std::isfinite(x) ||
-                       (info->shape != Shape::other && std::isnan(v) && outside(x + reach_up) &&
-                        outside(x - reach_down));
-    const double not_finite = binds ? lo - lo : kNan;
-    out.lo[k] = std::isfinite(v) ? (down + own) * rows::kOutward : not_finite;
-    out.hi[k] = std::isfinite(v) ? (up + own) * rows::kOutward : not_finite;
-    if (std::isinf(out.lo[k]) && std::isinf(out.hi[k])) out.lo[k] = out.hi[k] = kNan;
-  };
-  for_runs<2>(out_.grid, {&a.grid, &b.grid},
-              [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
-                for (int64_t k = 0; k < n; ++k)
-                  one(done + k, offset[0] + k * stride[0], offset[1] + k * stride[1]);
-              });
 }
 
 /// Where the condition may go both ways, the accepted set is the hull of both branches.

@@ -80,12 +80,16 @@ class FormulaCompiler {
   std::vector<ExprPtr> dimension_arguments(const Expr& e) const;
   bool names_dimensions(const Expr& e) const;
   int reduction(const Expr& e);
+  /// cumsum, argmax, argmin: along one dimension.
+  int along(const Expr& e, Op op);
   /// x, where `id` is (x - mean(x))^2 over the same dimensions; -1 for anything else. The variance
   /// is a primitive: composing it from its parts would lose that sum(x - mean) is 0.
   int variance_argument(int id, const std::vector<int>& reduced) const;
   int pair_choice(const Expr& e);
   DType type_argument(const Expr& e) const;
   int typed(const Expr& e);
+  /// A conversion to an integer type: `cast` truncates, `quant` and `round` take the nearest.
+  int to_integer_type(const Expr& e, DType type);
   int largest_code(const Expr& e);
   int given(const Expr& e);
   int extent(const Expr& e);
@@ -98,6 +102,8 @@ class FormulaCompiler {
 
   // graph.cpp: outputs
   void add_root(const FormulaLine& line, const OperandSpec& operand, int id);
+  /// quant() saturates; so does a conversion to an 8-bit type whose contract says so.
+  bool saturates(const Expr& e, DType type) const;
   static int axis_named(const FormulaLine& line, const OperandSpec& operand,
                         const std::string& label);
   void check_dims(const FormulaLine& line, const OperandSpec& operand, int id) const;
@@ -111,6 +117,7 @@ class FormulaCompiler {
   std::map<std::string, int> lines_;
   std::map<std::string, int> known_;
   Bindings bindings_;
+  const Expr* root_expression_ = nullptr;  ///< of the line that is being compiled
 };
 
 }  // namespace assay

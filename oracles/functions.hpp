@@ -26,11 +26,11 @@ const FunctionInfo* find_function(std::string_view name);
 
 /// The double nearest to the exact value (multiprecision inside); the sign of zero as IEEE 754's
 /// recommended functions have it. y is ignored by functions of one argument. Sines of arguments
-/// beyond 2^100 are not known; ask `is_known` first.
+/// beyond 2^128 are not known; ask `is_known` first.
 double nearest_value(std::string_view function, double x, double y);
 inline bool is_known(std::string_view function, double x) {
   const bool periodic = function == "sin" || function == "cos" || function == "tan";
-  return !periodic || !(x > 0x1p100 || x < -0x1p100);
+  return !periodic || !(x > 0x1p128 || x < -0x1p128);
 }
 
 }  // namespace assay

@@ -18,6 +18,7 @@ FormulaCompiler::FormulaCompiler(const Contract& contract, const Variant& varian
 
 Graph FormulaCompiler::compile() {
   for (const FormulaLine& line : contract_.formula) {
+    root_expression_ = line.expr.get();
     const int node = compile(*line.expr);
     const OperandSpec* operand = contract_.find_operand(line.name);
     const bool is_output = operand != nullptr && (operand->kind == OperandKind::output ||
@@ -151,12 +152,19 @@ void FormulaCompiler::add_root(const FormulaLine& line, const OperandSpec& opera
     root.scatter_axes.push_back(axis_named(line, operand, label));
   }
   if (!root.scatters) check_dims(line, operand, id);
+  root.saturates = is_floating(type) && saturates(*line.expr, type);
   if (is_floating(type)) id = output_value(id, type, *line.expr);
   if (!is_floating(type) && !node(id).integral)
     fail(*line.expr,
          "'" + line.name + "' is " + std::string(name(type)) + ", its formula is a real number");
   root.node = id;
   graph_.roots.push_back(std::move(root));
+}
+
+bool FormulaCompiler::saturates(const Expr& e, DType type) const {
+  const bool quantised = e.kind == Expr::Kind::call && e.text == "quant";
+  return quantised || (bit_width(type) == 8 &&
+                       contract_.policy.cast_overflow == CastOverflowPolicy::saturate);
 }
 
 int FormulaCompiler::axis_named(const FormulaLine& line, const OperandSpec& operand,

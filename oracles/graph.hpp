@@ -56,6 +56,10 @@ enum class Op : uint8_t {
   min,
   mean,
   var,
+  argmax,  ///< integral: the first of the largest, where that is known
+  argmin,
+  cumsum,  ///< along `reduced`, which stays: element j holds the sum of 0..j
+  cast,  ///< to the integers of `type`: `text` is "cast" (truncates) or "quant" (rounds, saturates)
   // What a kernel's arithmetic does to the exact value of its argument.
   settle,     ///< `weight` roundings into `type`
   prescaled,  ///< difference, x, m: the rounding of x log2e - m log2e
@@ -88,7 +92,8 @@ struct FormulaRoot {
   std::string output;
   int operand = -1;  ///< position in Contract::args
   int node = -1;
-  int raw_node = -1;  ///< bits are moved and nothing else: compared bit by bit (rule R2)
+  int raw_node = -1;       ///< bits are moved and nothing else: compared bit by bit (rule R2)
+  bool saturates = false;  ///< beyond the largest finite number that number is written
   bool scatters = false;
   std::vector<int> scatter_axes;     ///< axis of the output that ...
   std::vector<int> scatter_indices;  ///< ... this integer node subscripts

@@ -31,7 +31,7 @@ int FormulaCompiler::compile_call(const Expr& e) {
     case FormulaForm::of_dimension:
       return extent(e);
     case FormulaForm::scan:
-      fail(e, "'" + e.text + "' is not judged yet");
+      return along(e, Op::cumsum);
     case FormulaForm::elementwise:
       return elementwise_call(e);
   }
@@ -87,7 +87,27 @@ bool FormulaCompiler::names_dimensions(const Expr& e) const {
   });
 }
 
+int FormulaCompiler::along(const Expr& e, Op op) {
+  const int arg = compile(*e.operands[0]);
+  const auto names = dimension_arguments(e);
+  const bool one = names.size() == 1 && names[0]->kind == Expr::Kind::name;
+  if (!one || !is_dim(names[0]->text)) fail(e, "'" + e.text + "' names one dimension");
+  Node n;
+  n.op = op;
+  n.integral = op != Op::cumsum || node(arg).integral;
+  n.args = {node(arg).integral && op == Op::cumsum ? arg : arithmetic(arg, e)};
+  n.reduced = {dim_id(names[0]->text)};
+  n.dims = node(n.args[0]).dims;
+  const auto place = std::find(n.dims.begin(), n.dims.end(), n.reduced[0]);
+  if (place == n.dims.end())
+    fail(*names[0], "'" + names[0]->text + "' is no dimension of the argument");
+  if (op != Op::cumsum) n.dims.erase(place);
+  return put(n, e.where);
+}
+
 int FormulaCompiler::reduction(const Expr& e) {
+  if (e.text == "argmax") return along(e, Op::argmax);
+  if (e.text == "argmin") return along(e, Op::argmin);
   static const std::map<std::string, Op> ops = {
       {"sum", Op::sum}, {"max", Op::max}, {"min", Op::min}, {"mean", Op::mean}, {"var", Op::var}};
   const auto op = ops.find(e.text);
@@ -145,12 +165,25 @@ DType FormulaCompiler::type_argument(const Expr& e) const {
 
 int FormulaCompiler::typed(const Expr& e) {
   const DType type = type_argument(*e.operands.back());
-  if (!is_floating(type) || e.text == "quant")
-    fail(e, "'" + e.text + "' to " + std::string(name(type)) + " is not judged yet");
+  if (!is_floating(type)) return to_integer_type(e, type);
+  if (e.text == "quant" && &e != root_expression_)
+    fail(e, "'quant' to " + std::string(name(type)) + " is judged as a whole formula only");
   // The kernel computes in the accumulator's type, then rounds; or rounds once, natively.
   int id = real(compile(*e.operands[0]), e);
   if (rounding_pending(id) && type != accumulate_) id = settle(id, accumulate_, 1, e.where);
   return settle(id, type, 1, e.where);
+}
+
+int FormulaCompiler::to_integer_type(const Expr& e, DType type) {
+  const int arg = compile(*e.operands[0]);
+  Node n;
+  n.op = Op::cast;
+  n.integral = true;
+  n.text = e.text;
+  n.type = type;
+  n.args = {node(arg).integral ? arg : arithmetic(arg, e)};
+  n.dims = node(n.args[0]).dims;
+  return put(n, e.where);
 }
 
 int FormulaCompiler::largest_code(const Expr& e) {

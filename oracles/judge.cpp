@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "oracles/codes.hpp"
 #include "oracles/judge_impl.hpp"
 #include "oracles/walk.hpp"
 
@@ -34,6 +35,7 @@ constexpr int64_t kChunkElements = 4096;
 constexpr const char* kAskNan = "nan = \"propagate\"  # or \"ignore\", \"exclude\"";
 constexpr const char* kAskRange = "range = \"naive\"  # or \"safe\"";
 constexpr const char* kAskEmpty = "empty = \"nan\"  # or \"zero\"";
+constexpr const char* kAskTie = "tie = \"free\"  # or \"first\", \"last\"";
 constexpr const char* kAskCast = "cast_overflow = \"wrap\"  # or \"saturate\"";
 
 /// An element that the fast match left.
@@ -232,6 +234,11 @@ class CaseJudge {
   }
 
   void judge_integers() {
+    const Node& node = formula_.graph.nodes[static_cast<size_t>(root_->node)];
+    if (node.op == Op::argmax || node.op == Op::argmin) return judge_indices(node);
+    const bool from_real =
+        node.op == Op::cast && !formula_.graph.nodes[static_cast<size_t>(node.args[0])].integral;
+    if (from_real) return judge_codes(node);
     const Value& value = rows_.at(root_->node, chunk_);
     each_integer(value, [&](int64_t place, int64_t at) {
       const uint8_t status = value.status == nullptr ? uint8_t{kKnown} : value.status[at];
@@ -242,6 +249,55 @@ class CaseJudge {
         ++verdict_.no_bound;
       else if (expected.bits != got_bits(place))
         wrong(place, "R3");
+    });
+  }
+
+  /// An index is right if its score's upper limit reaches the greatest lower limit (rule R13).
+  void judge_indices(const Node& node) {
+    const Value& index = rows_.at(root_->node, chunk_);
+    const Value& a = rows_.at(node.args[0], chunk_);
+    const int along = node.reduced[0];
+    const Grid lines = index.grid;
+    std::vector<int64_t> base(static_cast<size_t>(std::max<int64_t>(lines.size, 1)));
+    for_runs<1>(lines, {&a.grid},
+                [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
+                  for (int64_t k = 0; k < n; ++k)
+                    base[static_cast<size_t>(done + k)] = offset[0] + k * stride[0];
+                });
+    each_integer(index, [&](int64_t place, int64_t at) {
+      const Scores scores{a.v,
+                          a.e,
+                          a.lo,
+                          a.hi,
+                          base[static_cast<size_t>(at)],
+                          stride_along(a.grid, along),
+                          chunk_.extent[static_cast<size_t>(along)],
+                          node.op == Op::argmin ? -1.0 : 1.0};
+      const IndexExpectation expected = expected_index(scores, settings_.nan);
+      if (expected.asks_nan && !contract_.policy.nan) ask(kAskNan);
+      if (expected.candidates > 1 && !contract_.policy.tie) ask(kAskTie);
+      if (!expected.bounded)
+        ++verdict_.no_bound;
+      else if (!accepts_index(scores, expected, contract_.policy.tie,
+                              to_integer(output_->dtype, got_bits(place))))
+        wrong(place, "R13");
+    });
+  }
+
+  /// A code is right if some point of the enclosure converts to it (rule R14).
+  void judge_codes(const Node& node) {
+    const Value& value = rows_.at(root_->node, chunk_);
+    const Value& a = rows_.at(node.args[0], chunk_);
+    const auto of = [](const double* array, int64_t k) { return array == nullptr ? 0 : array[k]; };
+    each_integer(value, [&](int64_t place, int64_t at) {
+      const CodeRange range = accepted_codes(node, settings_.cast_overflow, a.v[at], of(a.e, at),
+                                             of(a.lo, at), of(a.hi, at));
+      if (range.missing_policy) ask(kAskCast);
+      const __int128 got = to_integer(output_->dtype, got_bits(place));
+      if (!range.bounded)
+        ++verdict_.no_bound;
+      else if (got < range.low || got > range.high)
+        wrong(place, "R14");
     });
   }
 
@@ -333,13 +389,20 @@ class CaseJudge {
 
   bool zero_rows_matter() const { return contract_.policy.empty == EmptyPolicy::zero; }
 
-  Cell cell(const Open& open) const { return cell_of(output_->dtype, got_bits(open.place)); }
+  Cell cell(const Open& open) const {
+    const Cell plain = cell_of(output_->dtype, got_bits(open.place));
+    return root_->saturates ? saturated_cell(output_->dtype, plain) : plain;
+  }
+
+  Decision decided(const Cell& c, const Margins& m, const Open& open) const {
+    return root_->saturates ? decide_saturated(output_->dtype, c, m, open.lo, open.hi)
+                            : decide(output_->dtype, c, m, open.lo, open.hi);
+  }
 
   Decision first_decision(const Open& open) const {
     if (options_.first_tier != Tier::running_double) return Decision::doubt;
     const Cell c = cell(open);
-    return decide(output_->dtype, c, margins_of(c, open.v, open.e, open.lo, open.hi), open.lo,
-                  open.hi);
+    return decided(c, margins_of(c, open.v, open.e, open.lo, open.hi), open);
   }
 
   Decision higher_decision(const Open& open) {
@@ -352,7 +415,7 @@ class CaseJudge {
       ExactTier& exact =
           tier == Tier::double_double ? *formula_.double_double : *formula_.multiprecision;
       const Margins m = exact.margins(rows_, root_->node, single, c, open.lo, open.hi);
-      decision = decide(output_->dtype, c, m, open.lo, open.hi);
+      decision = decided(c, m, open);
       if (decision != Decision::doubt) return decision;
     }
     return decision;
@@ -410,8 +473,7 @@ class CaseJudge {
       Decision decision = Decision::rejected;
       if (grown) {
         const Cell c = cell(wide);
-        decision = decide(output_->dtype, c, margins_of(c, wide.v, wide.e, wide.lo, wide.hi),
-                          wide.lo, wide.hi);
+        decision = decided(c, margins_of(c, wide.v, wide.e, wide.lo, wide.hi), wide);
       }
       if (grown && decision == Decision::doubt) decision = higher_decision(wide);
       if (decision == Decision::rejected) left.push_back(open);
@@ -489,7 +551,10 @@ void refuse_unjudged(const Contract& contract) {
     throw InputError(where.file.empty() ? SourceLocation{contract.path, 0, 0} : where,
                      what + " not judged yet");
   };
+  // Saturation is judged for integers and 8-bit floats; a policy of integer outputs does not speak
+  // of the floating ones beside them.
   bool floating_output = false;
+  bool integer_output = false;
   for (const OperandSpec& operand : contract.args) {
     if (!operand.valid.empty())
       refuse(operand.where, "'" + operand.name + "': outputs of an extent known on the device are");
@@ -499,7 +564,11 @@ void refuse_unjudged(const Contract& contract) {
     const std::vector<DType> kinds = type != contract.types.end()
                                          ? type->kinds
                                          : std::vector<DType>{*parse_dtype(operand.dtype)};
-    floating_output |= std::any_of(kinds.begin(), kinds.end(), is_floating);
+    const bool saturates = contract.policy.cast_overflow == CastOverflowPolicy::saturate;
+    for (const DType kind : kinds) {
+      integer_output |= !is_floating(kind);
+      floating_output |= is_floating(kind) && !(saturates && bit_width(kind) == 8);
+    }
   }
   for (const FormulaLine& line : contract.formula)
     if (!line.scatter.empty())
@@ -507,7 +576,8 @@ void refuse_unjudged(const Contract& contract) {
   const Policy& policy = contract.policy;
   if (policy.zero_order == ZeroOrderPolicy::signed_zero)
     refuse({}, "policy zero_order = \"signed\" is");
-  if (floating_output && policy.cast_overflow && policy.cast_overflow != CastOverflowPolicy::inf)
+  if (floating_output && !integer_output && policy.cast_overflow &&
+      policy.cast_overflow != CastOverflowPolicy::inf)
     refuse({}, "policy cast_overflow other than \"inf\" of floating-point outputs is");
 }
 

@@ -35,6 +35,7 @@ EvaluationSettings settings_for(const Contract& contract, const Instance& instan
   const auto& subnormals = contract.policy.subnormals;
   s.flush = subnormals ? *subnormals != SubnormalPolicy::keep : s.math != MathMode::precise;
   s.nan = nan_mode(contract.policy);
+  s.cast_overflow = contract.policy.cast_overflow;
   s.one_pass = contract.accuracy.variance == VarianceForm::one_pass;
   if (contract.accuracy.depth) s.depth = instance.evaluate(*contract.accuracy.depth);
   if (contract.accuracy.online) s.online = instance.evaluate(*contract.accuracy.online);

@@ -36,7 +36,8 @@ N rounded_to_integer(const std::string& name, const N& x) {
   const N down = mp::floor(x);
   const N rest = x - down;
   const bool odd = mp::fmod(down, N(2)) != 0;
-  return rest > 0.5 || (rest == 0.5 && odd) ? N(down + 1) : down;
+  const N nearest = rest > 0.5 || (rest == 0.5 && odd) ? N(down + 1) : down;
+  return nearest == 0 && (mp::signbit)(x) ? N(-mp::abs(nearest)) : nearest;
 }
 
 template <typename N>
@@ -103,6 +104,64 @@ bool special(const std::string& name, const N& x, N& out) {
   return out = x, true;
 }
 
+/// fmod by long division: exact whatever the quotient's size, which mp::fmod is only while the
+/// quotient fits the precision.
+template <typename N>
+N remainder_of_truncation(const N& x, const N& y) {
+  const N divisor = mp::abs(y);
+  N rest = mp::abs(x);
+  while (rest >= divisor) {
+    N step = mp::ldexp(divisor, static_cast<int>(mp::ilogb(rest) - mp::ilogb(divisor)));
+    if (step > rest) step /= 2;
+    rest -= step;
+  }
+  return (mp::signbit)(x) ? N(-rest) : rest;
+}
+
+/// IEEE 754-2019, 9.2.1: pow at zeros, infinities, NaN and negative bases.
+template <typename N>
+N power(const N& x, const N& y, bool& exact) {
+  const bool odd = !(mp::isinf)(y) && !(mp::isnan)(y) && mp::fmod(y, N(2)) != 0;
+  const bool whole = (mp::isinf)(y) || mp::floor(y) == y;
+  exact = true;
+  if (y == 0 || x == 1) return N(1);
+  if ((mp::isnan)(x) || (mp::isnan)(y)) return std::numeric_limits<N>::quiet_NaN();
+  const N size = mp::abs(x);
+  const N infinity = std::numeric_limits<N>::infinity();
+  const bool negative = (mp::signbit)(x) && whole && odd;
+  if ((mp::isinf)(y) && size == 1) return N(1);
+  if (size == 0 || (mp::isinf)(size) || (mp::isinf)(y)) {
+    const bool vanishes = (size < 1) == (y > 0);
+    const N limit = vanishes ? N(0) : infinity;
+    return negative ? N(-limit) : limit;
+  }
+  if (x < 0 && !whole) return std::numeric_limits<N>::quiet_NaN();
+  exact = y == 1;
+  const N result = mp::pow(size, y);
+  return negative ? N(-result) : result;
+}
+
+/// atan2(x, y): the angle of the point (y, x); the ends where multiprecision would divide by 0.
+template <typename N>
+N angle(const N& x, const N& y, bool& exact) {
+  static const N pi = 4 * mp::atan(N(1));
+  exact = false;
+  if ((mp::isnan)(x) || (mp::isnan)(y)) return std::numeric_limits<N>::quiet_NaN();
+  const bool left = (mp::signbit)(y) != 0;
+  N size;
+  if ((mp::isinf)(x))
+    size = (mp::isinf)(y) ? N(pi / 4 * (left ? 3 : 1)) : N(pi / 2);
+  else if (x == 0 || (mp::isinf)(y))
+    size = left ? pi : N(0);
+  else if (y == 0)
+    size = pi / 2;
+  else
+    size =
+        left ? N(pi - mp::atan(N(mp::abs(x) / mp::abs(y)))) : mp::atan(N(mp::abs(x) / mp::abs(y)));
+  exact = size == 0;
+  return (mp::signbit)(x) ? N(-size) : size;
+}
+
 template <typename N>
 N function_value(const std::string& name, const N& x, const N& y, bool& known, bool& exact) {
   const bool whole = name == "floor" || name == "ceil" || name == "trunc" || name == "rint";
@@ -112,10 +171,10 @@ N function_value(const std::string& name, const N& x, const N& y, bool& known, b
     exact = true;
     if ((mp::isnan)(x) || (mp::isnan)(y) || (mp::isinf)(x) || y == 0)
       return std::numeric_limits<N>::quiet_NaN();
-    return (mp::isinf)(y) ? x : N(mp::fmod(x, y));
+    return (mp::isinf)(y) ? x : remainder_of_truncation(x, y);
   }
-  if (name == "pow") return mp::pow(x, y);
-  if (name == "atan2") return mp::atan2(x, y);
+  if (name == "pow") return power(x, y, exact);
+  if (name == "atan2") return angle(x, y, exact);
   if (special(name, x, out)) return exact = true, out;
   if (whole) return exact = true, rounded_to_integer(name, x);
   if (x == 0 && (name == "exp" || name == "exp2" || name == "cos")) return exact = true, N(1);
@@ -123,7 +182,7 @@ N function_value(const std::string& name, const N& x, const N& y, bool& known, b
   if (x == 0) return exact = true, x;
   if (x == 1 && (name == "log" || name == "log2" || name == "log10")) return exact = true, N(0);
   // Reducing the argument costs as many bits as it has before the point.
-  if ((name == "sin" || name == "cos" || name == "tan") && mp::abs(x) > 0x1p100)
+  if ((name == "sin" || name == "cos" || name == "tan") && mp::abs(x) > 0x1p128)
     return known = false, x;
   // Beyond these the values are not distinguishable from their limits in any format.
   if ((name == "exp" || name == "exp2" || name == "expm1") && x > 100000) return known = false, x;
@@ -183,7 +242,7 @@ struct Multiprecision {
     return a == 0 || (exact_product(r, r) && r * r == a);
   }
   /// Error of a function in units: cancellation in expm1, log1p and argument reduction included.
-  static constexpr double function_units = 0x1p120;
+  static constexpr double function_units = 0x1p200;
   static Num function(const std::string& name, const Num& x, const Num& y, bool& known,
                       bool& exact) {
     return function_value(name, x, y, known, exact);

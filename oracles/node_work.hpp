@@ -8,6 +8,11 @@
 
 namespace assay {
 
+struct AccuracyRow;
+
+/// A table row with the half ulp that a published figure leaves out.
+rows::Accuracy accuracy_of(const AccuracyRow& row);
+
 /// Scratch memory shared by all nodes of an evaluator.
 struct RowEvaluator::Buffers {
   Scratch<uint8_t> bits;
@@ -87,10 +92,13 @@ class NodeWork {
   void publish(std::string_view operation, size_t argument);
   void settle();
   void function();
-  void table_function();
   void choice();
   void from_integers();
   void comparison();
+
+  // evaluate_function.cpp
+  class FunctionBlock;
+  void table_function();
 
   // evaluate_integer.cpp
   void integers();
@@ -98,6 +106,17 @@ class NodeWork {
 
   // evaluate_reduction.cpp
   void reduction();
+
+  // evaluate_scan.cpp
+  template <typename Visit>
+  void each_line(const Value& argument, Visit visit);
+  void scan();
+  void integer_scan();
+  void index_of_extremum();
+
+  // evaluate_codes.cpp
+  void conversion();
+  void integer_conversion();
 
   RowEvaluator& evaluator_;
   const Node& node_;

@@ -213,6 +213,8 @@ class TierEvaluator : public ExactTier {
         return;
       case Op::where:
         return choice(node, chunk, out);
+      case Op::cumsum:
+        return scan(node, chunk, out);
       case Op::sum:
       case Op::max:
       case Op::min:
@@ -230,9 +232,21 @@ class TierEvaluator : public ExactTier {
   }
 
   void integers(const Node& node, const Chunk& chunk, Array& out) {
-    const Value& value = leaves_->at(node.args[0], chunk);
-    for (int64_t k = 0; k < out.grid.size; ++k)
-      out.at[static_cast<size_t>(k)] = {T::from_integer(value.i[k]), 0};
+    // Integer nodes may run along a dimension of which the chunk holds a part.
+    Chunk whole = chunk;
+    for (const int dim : out.grid.dims)
+      if (graph_.reduced_dim(dim)) whole = whole_along({dim}, whole);
+    const Value& value = leaves_->at(node.args[0], whole);
+    int64_t base = 0;
+    for (size_t d = 0; d < out.grid.dims.size(); ++d)
+      base += (out.grid.low[d] - whole.low[static_cast<size_t>(out.grid.dims[d])]) *
+              stride_along(value.grid, out.grid.dims[d]);
+    for_runs<1>(out.grid, {&value.grid},
+                [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
+                  for (int64_t k = 0; k < n; ++k)
+                    out.at[static_cast<size_t>(done + k)] = {
+                        T::from_integer(value.i[base + offset[0] + k * stride[0]]), 0};
+                });
   }
 
   void elementwise(const Node& node, const Chunk& chunk, Array& out) {
@@ -296,12 +310,44 @@ class TierEvaluator : public ExactTier {
                 });
   }
 
-  void reduction(const Node& node, const Chunk& chunk, Array& out) {
+  Chunk whole_along(const std::vector<int>& dims, const Chunk& chunk) const {
     Chunk whole = chunk;
-    for (const int dim : node.reduced) {
+    for (const int dim : dims) {
       whole.low[static_cast<size_t>(dim)] = 0;
       whole.extent[static_cast<size_t>(dim)] = leaves_->extents()[static_cast<size_t>(dim)];
     }
+    return whole;
+  }
+
+  /// Running sums along one dimension, from its beginning whatever part of it is asked for.
+  void scan(const Node& node, const Chunk& chunk, Array& out) {
+    const int along = node.reduced[0];
+    const Array& a = at(node.args[0], whole_along(node.reduced, chunk));
+    const int64_t step_in = stride_along(a.grid, along);
+    const int64_t step_out = stride_along(out.grid, along);
+    const int64_t first = chunk.low[static_cast<size_t>(along)];
+    const int64_t end = first + chunk.extent[static_cast<size_t>(along)];
+    Grid lines = out.grid;
+    for (size_t d = 0; d < lines.dims.size(); ++d)
+      if (lines.dims[d] == along) lines.extent[d] = 1;
+    lines.size = out.grid.size / std::max<int64_t>(end - first, 1);
+    for_runs<2>(lines, {&a.grid, &out.grid},
+                [&](int64_t, int64_t n, const auto& offset, const auto& stride) {
+                  for (int64_t k = 0; k < n; ++k) {
+                    Element total = exact(0);
+                    for (int64_t j = 0; j < end; ++j) {
+                      const int64_t from = offset[0] + k * stride[0] + j * step_in;
+                      total = add(total, a.at[static_cast<size_t>(from)]);
+                      if (j < first) continue;
+                      const int64_t to = offset[1] + k * stride[1] + (j - first) * step_out;
+                      out.at[static_cast<size_t>(to)] = total;
+                    }
+                  }
+                });
+  }
+
+  void reduction(const Node& node, const Chunk& chunk, Array& out) {
+    const Chunk whole = whole_along(node.reduced, chunk);
     const Array& a = at(node.args[0], whole);
     const Grid reduced = grid_of(node.reduced, whole);
     for_runs<1>(out.grid, {&a.grid},

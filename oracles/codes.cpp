@@ -1,0 +1,166 @@
+#include "oracles/codes.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "oracles/rows.hpp"
+
+namespace assay {
+namespace {
+
+double element(const double* array, int64_t k) { return array == nullptr ? 0 : array[k]; }
+
+struct Score {
+  double v;
+  double up;    ///< how far a correct kernel's score may lie above
+  double down;  ///< and below
+};
+
+Score score_at(const Scores& s, int64_t j) {
+  const int64_t k = s.base + j * s.step;
+  const double e = element(s.e, k);
+  const double above = element(s.hi, k) + e;
+  const double below = element(s.lo, k) + e;
+  return s.sign > 0 ? Score{s.v[k], above, below} : Score{-s.v[k], below, above};
+}
+
+/// Covers the rounding of v + reach; an exact score stays itself.
+double outward(double v, double reach) {
+  if (reach == 0 || !std::isfinite(v)) return v;
+  return v + reach + (reach > 0 ? 1 : -1) * (std::fabs(v) + std::fabs(reach)) * 0x1p-51;
+}
+
+bool reaches(const Scores& s, int64_t j, const IndexExpectation& expected) {
+  const Score x = score_at(s, j);
+  if (std::isnan(x.v)) return expected.nan;
+  if (expected.nan) return false;
+  return std::isnan(x.up) || outward(x.v, x.up) >= expected.least;
+}
+
+}  // namespace
+
+IndexExpectation expected_index(const Scores& s, rows::NanMode mode) {
+  IndexExpectation out;
+  int64_t numbers = 0;
+  out.least = -HUGE_VAL;
+  for (int64_t j = 0; j < s.n; ++j) {
+    const Score x = score_at(s, j);
+    if (x.up != 0 || x.down != 0) out.exact = false;
+    if (std::isnan(x.v)) {
+      out.nan = true;
+      continue;
+    }
+    ++numbers;
+    if (!std::isnan(x.down)) out.least = std::max(out.least, outward(x.v, -x.down));
+  }
+  if (out.nan && numbers > 0 && mode == rows::NanMode::ask) out.asks_nan = true;
+  if (s.n == 0 || out.asks_nan || (numbers == 0 && mode != rows::NanMode::propagate)) {
+    out.bounded = false;
+    return out;
+  }
+  if (mode == rows::NanMode::ignore) out.nan = false;
+  for (int64_t j = 0; j < s.n; ++j) {
+    if (!reaches(s, j, out)) continue;
+    if (out.candidates == 0) out.first = j;
+    out.last = j;
+    ++out.candidates;
+  }
+  return out;
+}
+
+bool accepts_index(const Scores& s, const IndexExpectation& expected, std::optional<TiePolicy> tie,
+                   __int128 got) {
+  if (got < 0 || got >= s.n) return false;
+  const auto j = static_cast<int64_t>(got);
+  const bool binds = expected.exact && tie && *tie != TiePolicy::free;
+  if (binds) return j == (*tie == TiePolicy::first ? expected.first : expected.last);
+  return reaches(s, j, expected);
+}
+
+namespace {
+
+struct IntegerRange {
+  __int128 low;
+  __int128 high;
+};
+
+IntegerRange range_of(DType type) {
+  if (type == DType::boolean) return {0, 1};
+  const __int128 one = 1;
+  const int width = bit_width(type);
+  if (is_signed(type)) return {-(one << (width - 1)), (one << (width - 1)) - 1};
+  return {0, (one << width) - 1};
+}
+
+/// To the integer that the conversion takes; far beyond every type at the ends.
+__int128 converted(bool truncates, double x) {
+  const double whole = truncates ? std::trunc(x) : std::rint(x);
+  return static_cast<__int128>(std::clamp(whole, -0x1p100, 0x1p100));
+}
+
+}  // namespace
+
+__int128 wrapped(DType type, __int128 value) {
+  if (type == DType::boolean) return value != 0 ? 1 : 0;
+  const auto mask = (static_cast<unsigned __int128>(1) << bit_width(type)) - 1;
+  const auto bits = static_cast<unsigned __int128>(value) & mask;
+  const IntegerRange range = range_of(type);
+  const auto out = static_cast<__int128>(bits);
+  return out > range.high ? out - static_cast<__int128>(mask) - 1 : out;
+}
+
+__int128 saturated(DType type, __int128 value) {
+  const IntegerRange range = range_of(type);
+  return std::clamp(value, range.low, range.high);
+}
+
+CodeRange accepted_codes(const Node& conversion, std::optional<CastOverflowPolicy> overflow,
+                         double v, double e, double lo, double hi) {
+  CodeRange out;
+  const double least = outward(v, -(e + lo));
+  const double most = outward(v, e + hi);
+  if (std::isnan(least) || std::isnan(most)) {
+    out.bounded = false;
+    return out;
+  }
+  const bool truncates = conversion.text == "cast";
+  out.low = converted(truncates, least);
+  out.high = converted(truncates, most);
+  if (conversion.type == DType::boolean) {
+    const bool only_zero = least == 0 && most == 0;
+    out.low = least <= 0 && most >= 0 ? 0 : 1;
+    out.high = only_zero ? 0 : 1;
+    return out;
+  }
+  const IntegerRange range = range_of(conversion.type);
+  if (out.low >= range.low && out.high <= range.high) return out;
+  if (conversion.text == "quant" || overflow == CastOverflowPolicy::saturate) {
+    out.low = std::clamp(out.low, range.low, range.high);
+    out.high = std::clamp(out.high, range.low, range.high);
+  } else if (overflow == CastOverflowPolicy::wrap && out.low == out.high &&
+             std::fabs(v) < 0x1p100) {
+    out.low = out.high = wrapped(conversion.type, out.low);
+  } else {
+    out.bounded = false;
+    out.missing_policy = !overflow;
+  }
+  return out;
+}
+
+Cell saturated_cell(DType type, Cell cell) {
+  const double largest = format_of(type).largest;
+  if (cell.value == largest) cell.above = HUGE_VAL;
+  if (cell.value == -largest) cell.below = HUGE_VAL;
+  return cell;
+}
+
+Decision decide_saturated(DType type, const Cell& cell, const Margins& m, double lo, double hi) {
+  if (accepts_anything(lo, hi)) return Decision::accepted;
+  if (!m.nan && !std::isfinite(cell.value)) return Decision::rejected;
+  if (!m.nan && m.infinite != 0)
+    return cell.value == m.infinite * format_of(type).largest ? Decision::accepted
+                                                              : Decision::rejected;
+  return decide(type, cell, m, lo, hi);
+}
+
+}  // namespace assay

@@ -1,0 +1,65 @@
+// Codes and indices under error: which integers a correct kernel may write (rules R13, R14).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "kernels_under_test/contract.hpp"
+#include "oracles/accept.hpp"
+#include "oracles/graph.hpp"
+#include "oracles/rows.hpp"
+
+namespace assay {
+
+/// A line of scores: elements base + step [0, n). Null e, lo, hi are zero. sign -1: the smallest is
+/// sought.
+struct Scores {
+  const double* v = nullptr;
+  const double* e = nullptr;
+  const double* lo = nullptr;
+  const double* hi = nullptr;
+  int64_t base = 0;
+  int64_t step = 1;
+  int64_t n = 0;
+  double sign = 1;
+};
+
+/// What an argmax of scores may be.
+struct IndexExpectation {
+  bool bounded = true;    ///< false: nothing is documented (no elements; NaN without a policy)
+  bool nan = false;       ///< NaN decides: the candidates are the NaN elements
+  bool asks_nan = false;  ///< bounded only by the policy `nan`, which is not stated
+  bool exact = true;      ///< every score is exact: ties are ties, and the tie policy binds
+  int64_t first = 0;      ///< the first and the last candidate
+  int64_t last = 0;
+  int64_t candidates = 0;
+  double least = 0;  ///< the greatest lower limit: an element that reaches it may be the largest
+};
+IndexExpectation expected_index(const Scores& scores, rows::NanMode nan);
+
+/// Is this index one of the candidates that the tie policy leaves?
+bool accepts_index(const Scores& scores, const IndexExpectation& expected,
+                   std::optional<TiePolicy> tie, __int128 got);
+
+/// The integers that some point of [v - e - lo, v + e + hi] converts to.
+struct CodeRange {
+  bool bounded = true;
+  bool missing_policy = false;  ///< bounded only by cast_overflow, which is not stated
+  __int128 low = 0;
+  __int128 high = 0;
+};
+CodeRange accepted_codes(const Node& conversion, std::optional<CastOverflowPolicy> overflow,
+                         double v, double e, double lo, double hi);
+
+/// A value of `type`: the integer's bits, wrapped.
+__int128 wrapped(DType type, __int128 value);
+/// The value of `type` nearest to an integer.
+__int128 saturated(DType type, __int128 value);
+
+/// For outputs that saturate: the largest finite number stands for everything beyond it, and is
+/// what infinities give.
+Cell saturated_cell(DType type, Cell cell);
+Decision decide_saturated(DType type, const Cell& cell, const Margins& margins, double lo,
+                          double hi);
+
+}  // namespace assay

@@ -1,0 +1,39 @@
+// Conversions to integers, as operands of the rest of a formula: known where one code alone is
+// right.
+#include <algorithm>
+
+#include "oracles/codes.hpp"
+#include "oracles/node_work.hpp"
+
+namespace assay {
+
+void NodeWork::conversion() {
+  const Value& a = argument(0);
+  const int64_t size = std::max<int64_t>(out_.grid.size, 1);
+  __int128* out = out_.own_i.get(size);
+  uint8_t* status = out_.own_status.get(size);
+  const auto at = [](const double* array, int64_t k) { return array == nullptr ? 0 : array[k]; };
+  for (int64_t k = 0; k < out_.grid.size; ++k) {
+    const CodeRange range = accepted_codes(node_, evaluator_.settings_.cast_overflow, a.v[k],
+                                           at(a.e, k), at(a.lo, k), at(a.hi, k));
+    out[k] = range.low;
+    status[k] = range.bounded && range.low == range.high ? kKnown : kUndefined;
+  }
+  out_.i = out;
+  out_.status = status;
+}
+
+/// From integers: wraps, or saturates.
+void NodeWork::integer_conversion() {
+  const Value& a = argument(0);
+  const int64_t size = std::max<int64_t>(out_.grid.size, 1);
+  __int128* out = out_.own_i.get(size);
+  const bool saturates =
+      node_.text == "quant" || evaluator_.settings_.cast_overflow == CastOverflowPolicy::saturate;
+  for (int64_t k = 0; k < out_.grid.size; ++k)
+    out[k] = saturates ? saturated(node_.type, a.i[k]) : wrapped(node_.type, a.i[k]);
+  out_.i = out;
+  out_.status = a.status;
+}
+
+}  // namespace assay

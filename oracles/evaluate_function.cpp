@@ -1,0 +1,215 @@
+// Elementwise functions of the first tier: values by rows, or from multiprecision where a row has
+// none, and what an inexact argument and the published error make of them.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "oracles/accuracy_table.hpp"
+#include "oracles/functions.hpp"
+#include "oracles/node_work.hpp"
+#include "oracles/row_functions.hpp"
+
+namespace assay {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// Values of a function over a block, each within its error.
+class FunctionValues {
+ public:
+  explicit FunctionValues(const std::string& name)
+      : name_(name), row_(rows::row_function(name)), exact_(find_function(name)->exact) {}
+
+  void evaluate(int n, const double* x, const double* y, double* v, double* e) const {
+    if (row_ != nullptr)
+      row_(n, x, y, v, e);
+    else
+      std::fill_n(e, n, kInfinity);
+    for (int k = 0; k < n; ++k) {
+      if (std::isfinite(e[k])) continue;
+      v[k] = nearest_value(name_, x[k], y[k]);
+      e[k] = exact_ || !std::isfinite(v[k]) ? 0 : std::fabs(v[k]) * 0x1p-53;
+    }
+  }
+
+ private:
+  const std::string& name_;
+  rows::RowFunction row_;
+  bool exact_;
+};
+
+/// The largest bound of the rows that touch [least, most]; NaN when none covers it.
+double published_bound(const std::vector<rows::Accuracy>& table, double least, double most,
+                       double magnitude, const rows::Rounding& rounding) {
+  double bound = kNan;
+  for (const rows::Accuracy& row : table) {
+    if (most < row.low || least > row.high) continue;
+    const double binade =
+        std::bit_cast<double>(std::bit_cast<uint64_t>(magnitude) & 0x7ff0000000000000u);
+    const double ulp = std::max(binade, rounding.min_normal) * 2 * rounding.u;
+    const double k = row.slope == 0 ? row.ulps : row.ulps + std::floor(row.slope * most);
+    const double own = k * ulp + row.absolute + row.relative * magnitude;
+    const bool covers = least >= row.low && most <= row.high;
+    bound = std::isnan(bound) ? own : std::max(bound, own);
+    if (covers) return bound * rows::kOutward;
+  }
+  return kNan;
+}
+
+}  // namespace
+
+/// One block of a function's elements, with the values at the ends of inexact arguments.
+class NodeWork::FunctionBlock {
+ public:
+  FunctionBlock(const NodeWork& work, const FunctionInfo& info)
+      : info_(info), name_(info.name), values_(name_), errs_(work.errs()) {
+    const auto& settings = work.evaluator_.settings();
+    for (const auto& row : accuracy_rows(name_, settings.accumulate, settings.math))
+      table_.push_back(accuracy_of(row));
+    rounding_ = rounding_of(settings.accumulate, settings.flush);
+  }
+
+  int evaluate(int n, rows::In a, rows::In b, rows::Out o) {
+    values_.evaluate(n, a.v, b.v, o.v, own_);
+    const bool inexact = any_inexact(n, a) || (info_.arguments == 2 && any_inexact(n, b));
+    if (inexact) find_ends(n, a, b);
+    int seen = 0;
+    for (int k = 0; k < n; ++k) {
+      one(k, a, b, o, inexact);
+      seen |= (o.e[k] != 0 ? rows::kAnyError : 0) |
+              (o.lo[k] != 0 || o.hi[k] != 0 ? rows::kAnyAllowance : 0);
+    }
+    return seen;
+  }
+
+ private:
+  enum End { kDown, kUp, kErrorDown, kErrorUp, kEnds };
+
+  static bool any_inexact(int n, rows::In a) {
+    for (int k = 0; k < n; ++k)
+      if (a.e[k] != 0 || a.lo[k] != 0 || a.hi[k] != 0) return true;
+    return false;
+  }
+
+  bool monotonic() const {
+    return info_.shape == Shape::increasing || info_.shape == Shape::decreasing ||
+           info_.shape == Shape::step;
+  }
+
+  double error_in(rows::In a, rows::In b, int k) const {
+    return a.e[k] + (info_.arguments == 2 ? b.e[k] : 0);
+  }
+
+  void find_ends(int n, rows::In a, rows::In b) {
+    if (!monotonic()) return;
+    const auto at = [&](End end, auto by) {
+      for (int k = 0; k < n; ++k) argument_[k] = a.v[k] + by(k);
+      values_.evaluate(n, argument_, b.v, end_[end], end_error_[end]);
+    };
+    at(kDown, [&](int k) { return -(a.lo[k] + a.e[k]); });
+    at(kUp, [&](int k) { return a.hi[k] + a.e[k]; });
+    at(kErrorDown, [&](int k) { return -a.e[k]; });
+    at(kErrorUp, [&](int k) { return a.e[k]; });
+  }
+
+  /// How far the value at an end of the argument's enclosure lies from the value.
+  double spread(int k, double v, End end, double by) const {
+    if (by == 0) return 0;
+    if (info_.shape == Shape::lipschitz) return info_.slope * by * rows::kOutward;
+    if (!monotonic()) return kInfinity;
+    const double away = std::fabs(end_[end][k] - v);
+    if (info_.shape == Shape::step) return away;
+    return away + end_error_[end][k] + own_[k] + (std::fabs(end_[end][k]) + std::fabs(v)) * 0x1p-51;
+  }
+
+  void one(int k, rows::In a, rows::In b, rows::Out o, bool inexact) const {
+    const double x = a.v[k];
+    const double v = o.v[k];
+    double from_e = 0;
+    double down = 0;
+    double up = 0;
+    double reach = 0;
+    if (inexact) {
+      const double e = error_in(a, b, k);
+      const bool deviates = a.lo[k] + a.hi[k] != 0;
+      const bool falls = info_.shape == Shape::decreasing;
+      const double below = a.lo[k] + e;
+      const double above = a.hi[k] + e;
+      reach = std::max(below, above);
+      from_e = std::max(spread(k, v, kErrorUp, e), spread(k, v, kErrorDown, e));
+      if (deviates) {
+        down = falls ? spread(k, v, kUp, above) : spread(k, v, kDown, below);
+        up = falls ? spread(k, v, kDown, below) : spread(k, v, kUp, above);
+      }
+      if (info_.shape == Shape::lipschitz) down = up = std::max(down, up);
+      if (info_.arguments == 2 && (b.lo[k] != 0 || b.hi[k] != 0)) down = up = reach = kInfinity;
+    }
+    if (!std::isfinite(v)) return not_finite(k, x, reach, a.lo[k] + a.hi[k], o);
+    o.e[k] = (from_e + own_[k]) * rows::kOutward;
+    const double own = own_bound(x, v, reach, from_e + std::max(up, down));
+    o.lo[k] = (down + own) * rows::kOutward;
+    o.hi[k] = (up + own) * rows::kOutward;
+    if (!is_known(name_, x) || (std::isinf(o.lo[k]) && std::isinf(o.hi[k])))
+      o.lo[k] = o.hi[k] = kNan;
+  }
+
+  /// An infinity or NaN binds only a kernel whose argument is the exact one, or lies outside the
+  /// domain like all of its enclosure: the logarithm of what may be 0 has no bound.
+  void not_finite(int k, double x, double reach, double deviation, rows::Out o) const {
+    const bool outside = monotonic() && reach != 0 && std::isnan(o.v[k]) &&
+                         std::isnan(end_[kDown][k]) && std::isnan(end_[kUp][k]);
+    const bool binds = reach == 0 || !std::isfinite(x) || outside;
+    o.e[k] = 0;
+    o.lo[k] = o.hi[k] = binds ? deviation - deviation : kNan;
+  }
+
+  /// What the kernel's own function may add. Values at infinite arguments and f(0) = 0 are exact.
+  double own_bound(double x, double v, double reach, double spread) const {
+    const bool exact_argument = reach == 0;
+    const bool special = (info_.exact && exact_argument) || (v == 0 && x == 0 && exact_argument) ||
+                         !std::isfinite(x);
+    if (special || !errs_) return 0;
+    if (info_.exact) return rounding_.eta;
+    const double most = std::fabs(x) + reach;
+    const double least = std::max(0.0, std::fabs(x) - reach);
+    return published_bound(table_, least, most, std::fabs(v) + spread, rounding_) + rounding_.eta;
+  }
+
+  const FunctionInfo& info_;
+  const std::string name_;
+  const FunctionValues values_;
+  const bool errs_;
+  std::vector<rows::Accuracy> table_;
+  rows::Rounding rounding_{};
+  double own_[rows::kBlock];
+  double argument_[rows::kBlock];
+  double end_[kEnds][rows::kBlock];
+  double end_error_[kEnds][rows::kBlock];
+};
+
+void NodeWork::table_function() {
+  const FunctionInfo* info = find_function(node_.text);
+  if (info == nullptr) throw InputError(node_.where_, "'" + node_.text + "' is not judged yet");
+  FunctionBlock block(*this, *info);
+  const rows::Out out = arrays();
+  auto& buffers = *evaluator_.buffers_;
+  const size_t second = info->arguments == 2 ? 1 : 0;
+  ArgumentBlocks a(argument(0), buffers.splat[0], buffers.zeros);
+  ArgumentBlocks b(argument(second), buffers.splat[1], buffers.zeros);
+  int seen = 0;
+  for_runs<2>(out_.grid, {&argument(0).grid, &argument(second).grid},
+              [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
+                for (int64_t k = 0; k < n; k += rows::kBlock) {
+                  const int m = static_cast<int>(std::min<int64_t>(rows::kBlock, n - k));
+                  const int64_t at = done + k;
+                  seen |= block.evaluate(m, a.block(offset[0] + k * stride[0], stride[0], m),
+                                         b.block(offset[1] + k * stride[1], stride[1], m),
+                                         {out.v + at, out.e + at, out.lo + at, out.hi + at});
+                }
+              });
+  flags(seen);
+}
+
+}  // namespace assay
