@@ -85,4 +85,8 @@ class Device {
 /// The PTX emulator. Keeps decoded programs between runs; one a thread.
 std::unique_ptr<Device> make_ptx_device();
 
+/// The first CUDA card, through the driver, in a process of its own. Throws MissingDependency
+/// without a driver or a card. One a thread.
+std::unique_ptr<Device> make_cuda_device();
+
 }  // namespace assay
