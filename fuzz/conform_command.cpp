@@ -8,7 +8,7 @@
 #include <ostream>
 
 #include "devices/cuda/process.hpp"
-#include "devices/ptx/machine.hpp"
+#include "fuzz/conform_emulator.hpp"
 #include "fuzz/conform_judge.hpp"
 #include "fuzz/log.hpp"
 #include "fuzz/program.hpp"
@@ -20,7 +20,6 @@ namespace assay {
 namespace {
 
 constexpr int64_t kDefaultTuples = 100'000;
-constexpr int64_t kThreads = 128;
 constexpr size_t kBatch = 32;  ///< kernels of one module
 constexpr double kLaunchSeconds = 20;
 
@@ -29,26 +28,18 @@ struct KernelResult {
   std::string rejected;  ///< why the driver does not take the spelling; "" when it does
 };
 
-std::vector<uint8_t> parameters(uint64_t tuples, uint64_t answers) {
-  std::vector<uint8_t> bytes(16);
-  std::memcpy(bytes.data(), &tuples, 8);
-  std::memcpy(bytes.data() + 8, &answers, 8);
-  return bytes;
-}
-
 /// Both machines, for one thread.
 class Bench {
  public:
-  explicit Bench(int64_t tuples) : blocks_((tuples + kThreads - 1) / kThreads) {}
+  explicit Bench(int64_t tuples) : blocks_((tuples + kConformThreads - 1) / kConformThreads) {}
 
   const cuda::Card& card() const { return gpu_.card(); }
-  int64_t tuples() const { return blocks_ * kThreads; }
+  int64_t tuples() const { return blocks_ * kConformThreads; }
 
   /// Throws CudaError when the driver does not take the text.
   void load(const std::string& text) {
-    text_ = text;
     gpu_module_ = gpu_.module(text, text);
-    decoded_ = ptx::decode(text, "conform.ptx");
+    emulator_.load(text);
   }
 
   std::vector<ConformAnswer> on_gpu(const ConformKernel& kernel,
@@ -63,8 +54,8 @@ class Bench {
     });
     cuda::GpuLaunch launch;
     launch.grid[0] = blocks_;
-    launch.block[0] = kThreads;
-    launch.parameters = parameters(in, out);
+    launch.block[0] = kConformThreads;
+    launch.parameters = conform_parameters(in, out);
     gpu_.launch(gpu_module_, kernel.entry, launch, kLaunchSeconds);
     gpu_.download(out, out_bytes, [&](int64_t first, int64_t count, const uint8_t* from) {
       std::memcpy(reinterpret_cast<uint8_t*>(answers.data()) + first, from,
@@ -75,41 +66,7 @@ class Bench {
 
   std::vector<ConformAnswer> emulated(const ConformKernel& kernel,
                                       const std::vector<ConformTuple>& tuples) {
-    const auto code = ptx::lower(decoded_, kernel.entry, ptx::use_avx2());
-    if (!code->unsupported.empty()) {
-      throw InputError(
-          {}, kernel.title + ": the emulator does not run it: " + code->unsupported.front());
-    }
-    std::vector<ConformAnswer> answers(tuples.size());
-    machine_.renew_memory();
-    ptx::RegionSpec in, out;
-    in.name = "tuples";
-    in.base = uint64_t{1} << 44;
-    in.bytes = bytes_of(tuples);
-    in.fill = [&](int64_t first, int64_t count, uint8_t* to) {
-      std::memcpy(to, reinterpret_cast<const uint8_t*>(tuples.data()) + first,
-                  static_cast<size_t>(count));
-    };
-    out.name = "answers";
-    out.base = uint64_t{1} << 45;
-    out.bytes = bytes_of(answers);
-    machine_.memory().add(in);
-    const int region = machine_.memory().add(out);
-    RunOptions options;
-    options.definedness = options.wrap = options.coverage = false;
-    machine_.begin(decoded_, options);
-    ptx::LaunchConfig config;
-    config.grid[0] = blocks_;
-    config.block[0] = kThreads;
-    config.params = parameters(in.base, out.base);
-    const RunStatus status = machine_.launch(*code, config);
-    if (status != RunStatus::completed) {
-      throw InputError({}, kernel.title + ": the emulator did not complete it");
-    }
-    std::vector<uint8_t> written(static_cast<size_t>(out.bytes));
-    machine_.memory().read(region, 0, out.bytes, reinterpret_cast<uint8_t*>(answers.data()),
-                           written.data());
-    return answers;
+    return emulator_.run(kernel, tuples);
   }
 
  private:
@@ -120,10 +77,8 @@ class Bench {
 
   int64_t blocks_;
   cuda::Process gpu_;
-  ptx::Machine machine_{ptx::use_avx2()};
-  std::string text_;
+  ConformEmulator emulator_;
   uint64_t gpu_module_ = 0;
-  ptx::Module decoded_;
 };
 
 class Conform {

@@ -52,9 +52,9 @@ bool nan_payload(const ConformElement& e) {
 }
 
 bool flushed_before_rounding(const ConformElement& e) {
-  if (!e.instruction->ftz || e.type != Type::f32) return false;
-  const uint64_t a = e.emulator & 0x7fffffff, b = e.hardware & 0x7fffffff;
-  return (a == 0x00800000 && b == 0) && ((e.emulator ^ e.hardware) >> 31) == 0;
+  if (!e.instruction->ftz || (e.type != Type::f32 && e.type != Type::f16)) return false;
+  const uint64_t normal = e.type == Type::f32 ? 0x00800000 : 0x0400, sign = sign_of(e.type);
+  return (e.emulator & (sign - 1)) == normal && e.hardware == (e.emulator & sign);
 }
 
 bool narrowed_subnormal(const ConformElement& e) {
@@ -67,6 +67,20 @@ bool field_beyond_255(const ConformElement& e) {
   if ((op != Op::bfe && op != Op::bfi) || ptx::bytes_of(e.type) != 8) return false;
   const size_t n = e.sources.size();
   return e.sources[n - 1] > 255 || e.sources[n - 2] > 255;
+}
+
+bool signalling_to_tf32(const ConformElement& e) {
+  return e.instruction->op == Op::cvt && e.type == Type::tf32 && is_nan(Type::f32, e.sources[0]) &&
+         is_nan(Type::tf32, e.emulator) && (e.sources[0] & 0x7fe000) == 0;
+}
+
+bool fns_of_lowest(const ConformElement& e) {
+  return e.instruction->op == Op::fns && e.sources[2] == 0x80000000;
+}
+
+bool tanh_of_bf16(const ConformElement& e) {
+  return e.instruction->op == Op::tanh && e.type == Type::bf16 &&
+         share_of_bound(e, e.emulator) <= 1 && share_of_bound(e, e.hardware) <= 1.0001;
 }
 
 Type half_of(Type type) {
@@ -166,8 +180,8 @@ const std::vector<ConformDeviation>& conform_deviations() {
        "PTX ISA; the card keeps an operand's payload or sign, the emulator has one NaN a type",
        nan_payload},
       {"flush before rounding",
-       "a result that only rounding lifts to 2^-126 is flushed by .ftz on the card, kept here; the "
-       "PTX ISA does not say which comes first",
+       "a result that only rounding lifts to the smallest normal number (2^-126, in f16 2^-14) is "
+       "flushed by .ftz on the card, kept here; the PTX ISA does not say which comes first",
        flushed_before_rounding},
       {"narrowing a subnormal",
        "cvt to f16 ignores .ftz on the card when its f32 source is subnormal and the rounding is "
@@ -178,6 +192,16 @@ const std::vector<ConformDeviation>& conform_deviations() {
        "bits "
        "of the 64-bit forms than the emulator",
        field_beyond_255},
+      {"signalling NaN to tf32",
+       "cvt.rna.tf32 cuts the payload of a NaN like a fraction: one whose payload lies in the "
+       "lower 13 bits becomes an infinity on the card (with .satfinite the largest finite number)",
+       signalling_to_tf32},
+      {"fns with offset -2^31",
+       "|offset| in the pseudocode of PTX ISA 9.7.1.17 does not fit; the card then finds nothing "
+       "in another way than the emulator",
+       fns_of_lowest},
+      {"tanh.approx.bf16 near 0.746",
+       "the card errs by 1.00007 times the documented 2^-8, for +-0x3f3f only", tanh_of_bf16},
   };
   return rows;
 }

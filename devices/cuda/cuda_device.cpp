@@ -3,6 +3,8 @@
 // operands that the kernel also reads the values before count as written: an element that was
 // missed shows as a wrong value.)
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -115,6 +117,7 @@ void report(Run& run, DiagnosticKind kind, std::string message, std::string oper
   d.kind = kind;
   d.message = std::move(message);
   d.operand = std::move(operand);
+  d.block = d.thread = {-1, -1, -1};  // a GPU does not say
   run.diagnostics.push_back(std::move(d));
 }
 
@@ -171,7 +174,9 @@ std::string CudaDevice::obstacle(const Instance& instance, const std::vector<Buf
   double needed = 0;
   for (const Buffer& buffer : buffers) needed += static_cast<double>(buffer.bytes);
   if (needed > most_bytes()) {
-    return "needs " + gib(needed) + " of GPU memory, and at most " + gib(most_bytes()) +
+    // To a power of two, so that a summary counts few reasons.
+    return "needs up to " + gib(std::exp2(std::ceil(std::log2(needed)))) +
+           " of GPU memory, and at most " + gib(most_bytes()) +
            " are filled for a case (ASSAY_CUDA_MOST_GIB)";
   }
   const double free = static_cast<double>(process_.free_memory());

@@ -45,7 +45,7 @@ struct Mailbox {
   alignas(64) uint8_t staging[kStagingBytes];
 };
 
-/// Answers requests until `socket` closes. Runs in a child process, never returns.
+/// Answers requests until `socket` closes. Runs in `cuda_server`, never returns.
 [[noreturn]] void serve(Mailbox& mailbox, int socket);
 
 }  // namespace assay::cuda

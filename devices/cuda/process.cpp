@@ -1,6 +1,7 @@
 #include "devices/cuda/process.hpp"
 
 #include <poll.h>
+#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -11,10 +12,13 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <new>
 
 #include "devices/cuda/mailbox.hpp"
 #include "kernels_under_test/input_error.hpp"
+
+extern char** environ;
 
 namespace assay::cuda {
 
@@ -23,11 +27,30 @@ namespace {
 constexpr double kCallSeconds = 60;  ///< everything but launches; module loading is the slowest
 constexpr size_t kMostModules = 256;
 
-/// The child keeps only standard streams and its own end of the socket: it must not hold the ends
-/// of other children, whose servers stop when their socket closes.
-void close_others(int keep) {
-  if (keep > 3) close_range(3, static_cast<unsigned>(keep) - 1, 0);
-  close_range(static_cast<unsigned>(keep) + 1, ~0u, 0);
+/// `cuda_server` beside this program (or in the folder above: tests and benchmarks).
+std::string server_program() {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path folder = self.parent_path();
+  for (const auto& place : {folder, folder.parent_path()}) {
+    const std::string file = (place / "cuda_server").string();
+    if (access(file.c_str(), X_OK) == 0) return file;
+  }
+  throw CudaError(kChildDied, "no program " + (folder / "cuda_server").string());
+}
+
+/// Starts `cuda_server` with these two open; everything else of ours is closed on exec.
+int spawn_server(const std::string& program, int socket, int memory, pid_t& child) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  // Onto itself: takes the close-on-exec flag away in the child.
+  posix_spawn_file_actions_adddup2(&actions, socket, socket);
+  posix_spawn_file_actions_adddup2(&actions, memory, memory);
+  std::string texts[] = {program, std::to_string(socket), std::to_string(memory)};
+  char* arguments[] = {texts[0].data(), texts[1].data(), texts[2].data(), nullptr};
+  const int failure = posix_spawn(&child, arguments[0], &actions, nullptr, arguments, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  return failure;
 }
 
 /// Whether the context is as good as before.
@@ -39,39 +62,42 @@ bool harmless(int code) {
 }  // namespace
 
 Process::Process() {
-  void* memory =
-      mmap(nullptr, sizeof(Mailbox), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  memory_ = memfd_create("assay-cuda", MFD_CLOEXEC);
+  if (memory_ < 0 || ftruncate(memory_, sizeof(Mailbox)) != 0) throw std::bad_alloc();
+  void* memory = mmap(nullptr, sizeof(Mailbox), PROT_READ | PROT_WRITE, MAP_SHARED, memory_, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   box_ = static_cast<Mailbox*>(memory);  // zeros are its initial state
   try {
     start();
   } catch (const CudaError& error) {
     stop();
-    munmap(box_, sizeof(Mailbox));
+    release_mailbox();
     throw MissingDependency(std::string("no CUDA device: ") + error.what());
   }
 }
 
 Process::~Process() {
   stop();
+  release_mailbox();
+}
+
+void Process::release_mailbox() {
   munmap(box_, sizeof(Mailbox));
+  close(memory_);
 }
 
 void Process::start() {
+  const std::string program = server_program();
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     throw CudaError(kChildDied, std::string("socketpair: ") + std::strerror(errno));
   }
-  const pid_t child = fork();
-  if (child == 0) {
-    std::signal(SIGINT, SIG_IGN);  // the parent decides
-    close_others(ends[1]);
-    serve(*box_, ends[1]);
-  }
+  pid_t child = -1;
+  const int failure = spawn_server(program, ends[1], memory_, child);
   close(ends[1]);
-  if (child < 0) {
+  if (failure != 0) {
     close(ends[0]);
-    throw CudaError(kChildDied, std::string("fork: ") + std::strerror(errno));
+    throw CudaError(kChildDied, program + ": " + std::strerror(failure));
   }
   child_ = child;
   socket_ = ends[0];

@@ -1,5 +1,6 @@
 // A child process that holds a CUDA context, as an object: a kernel that faults or hangs takes the
-// child with it, and the next call starts another one.
+// child with it, and the next call starts another one. The child is the program `cuda_server`,
+// which lies beside this one or in the folder above.
 #pragma once
 
 #include <sys/types.h>
@@ -65,12 +66,14 @@ class Process {
  private:
   void start();
   void stop();
+  void release_mailbox();
   void ask(double seconds);
   [[noreturn]] void child_ended();
 
   Mailbox* box_ = nullptr;
   pid_t child_ = -1;
   int socket_ = -1;
+  int memory_ = -1;  ///< file behind the mailbox
   Card card_;
   std::map<std::string, uint64_t> modules_;
 };
