@@ -100,7 +100,11 @@ TEST(Conform, OneBitIsADifferenceUnlessTheBoundAllowsIt) {
     ConformTally tally = judge_conform(loaded.kernel, tuples, emulated, emulated);
     EXPECT_EQ(tally.equal, tally.tuples) << title;
     auto changed = emulated;
-    (title == "setp.lt.f32" ? changed[5].p : reinterpret_cast<uint32_t&>(changed[5].d)) ^= 1;
+    if (title == "setp.lt.f32") {
+      changed[5].p ^= 1;
+    } else {
+      changed[5].d ^= 1;
+    }
     tally = judge_conform(loaded.kernel, tuples, emulated, changed);
     EXPECT_EQ(tally.different, exact ? 1 : 0) << title;
     EXPECT_EQ(tally.within, exact ? 0 : 1) << title;
@@ -164,7 +168,8 @@ TEST(Conform, AgreesWithTheCard) {
 
 TEST(CudaSmoke, KernelsPassOnTheCard) {
   if (!has_gpu()) GTEST_SKIP() << "no CUDA device";
-  const auto outcome = run_assay({"smoke", "softmax", "gather", "--device", "cuda", "--cases", "60"});
+  const auto outcome =
+      run_assay({"smoke", "softmax", "gather", "--device", "cuda", "--cases", "60"});
   EXPECT_TRUE(outcome.status == 0 || outcome.status == 4) << outcome.out;  // large cases: skipped
 }
 
