@@ -43,7 +43,7 @@ struct Diagnostic {
   int line = 0;           ///< source line
   int ptx_line = 0;
   std::string operand;    ///< "" when no operand is concerned
-  std::array<int64_t, 3> block{};
+  std::array<int64_t, 3> block{};  ///< -1: not known
   std::array<int64_t, 3> thread{};
   int64_t count = 1;
   bool note = false;      ///< true: context for another finding, no finding itself
@@ -87,5 +87,9 @@ class Device {
 
 /// The PTX emulator. Keeps decoded programs between runs; one a thread.
 std::unique_ptr<Device> make_ptx_device();
+
+/// The first CUDA card, through the driver, in a process of its own. Throws MissingDependency
+/// without a driver or a card. One a thread.
+std::unique_ptr<Device> make_cuda_device();
 
 }  // namespace assay

@@ -165,6 +165,7 @@ std::string verdict_text(const Checker& checker, const CheckResult& result) {
 std::string diagnostic_text(const Diagnostic& d) {
   std::string text = std::string(d.note ? "note" : "checker") + "   " + std::string(name(d.kind)) +
                      ": " + d.message + "\n";
+  if (d.block[0] < 0) return text;  // a GPU does not say which
   text += "  block " + bracketed(d.block) + " thread " + bracketed(d.thread);
   if (d.line > 0) text += " at " + base_name(d.file) + ":" + std::to_string(d.line);
   if (d.ptx_line > 0) text += " (PTX line " + std::to_string(d.ptx_line) + ")";

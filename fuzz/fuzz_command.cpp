@@ -140,6 +140,7 @@ class Overnight {
             "--kernel=" + contract(worker.kernel).path,
             "--findings=" + folders_.findings(worker.kernel),
             "--slot=" + folders_.slot(static_cast<int>(i)),
+            "--device=" + options_.device,
             "-max_total_time=" + std::to_string(static_cast<int>(worker.slice_seconds + 0.5)),
             "-seed=" + std::to_string(seed % 0x7fffffff + 1),
             "-artifact_prefix=" + folders_.faults(worker.kernel) + "/",

@@ -16,13 +16,14 @@ struct CommandRow {
   const char* name;
   const char* about;
 };
-constexpr std::array<CommandRow, 6> kCommands{{
+constexpr std::array<CommandRow, 7> kCommands{{
     {Command::list, "list", "List the kernels and what their contracts admit"},
     {Command::smoke, "smoke", "Check every kernel for a short time; for CI"},
     {Command::fuzz, "fuzz", "Search for hours in worker processes; resumes in the same folder"},
     {Command::repro, "repro", "Run one case file and explain what it shows"},
     {Command::shrink, "shrink", "Make a failing case smaller while the same failure stays"},
     {Command::score, "score", "Search for the planted bugs and count what is found"},
+    {Command::conform, "conform", "Compare the emulator's instructions with a GPU's"},
 }};
 
 const std::vector<std::string> kDevices{"ptx", "cuda", "torch"};
@@ -95,9 +96,12 @@ void add_options(CLI::App& app, Command command, Options& o, RawOptions& raw) {
     app.add_option("file", o.file, "Case file, artifact or corpus entry")->required();
     app.add_option("--contract", o.contract, "Contract of the case (a path or a kernel's name)");
   } else {
-    app.add_option("kernels", o.kernels, "Kernel names, or paths of contract files anywhere");
+    app.add_option("kernels", o.kernels,
+                   command == Command::conform
+                       ? "How the spellings start: add, cvt.rn (all when not given)"
+                       : "Kernel names, or paths of contract files anywhere");
   }
-  app.add_option("--device", o.device, "ptx (cuda, torch: not built yet)");
+  app.add_option("--device", o.device, "ptx, or cuda for a GPU (torch: not built yet)");
   app.add_option("--seed", raw.seed, "Seed of the run");
   app.add_option("--cases", raw.cases, "Stop after this many cases");
   app.add_option("--for", raw.duration, "Stop after this long: 30s, 5m, 8h");
@@ -112,7 +116,8 @@ void add_options(CLI::App& app, Command command, Options& o, RawOptions& raw) {
 
 void check_command(const std::vector<std::string>& arguments) {
   if (arguments.empty()) {
-    throw InputError({}, "no command; there are list, smoke, fuzz, repro, shrink, score (--help)");
+    throw InputError(
+        {}, "no command; there are list, smoke, fuzz, repro, shrink, score, conform (--help)");
   }
   if (arguments.front().starts_with("-")) return;
   std::vector<std::string> names;
@@ -120,7 +125,7 @@ void check_command(const std::vector<std::string>& arguments) {
   if (std::find(names.begin(), names.end(), arguments.front()) == names.end()) {
     throw InputError({}, "unknown command '" + arguments.front() + "'" +
                              did_you_mean(arguments.front(), names) +
-                             "; there are list, smoke, fuzz, repro, shrink, score");
+                             "; there are list, smoke, fuzz, repro, shrink, score, conform");
   }
 }
 

@@ -8,7 +8,7 @@
 
 namespace assay {
 
-enum class Command { list, smoke, fuzz, repro, shrink, score };
+enum class Command { list, smoke, fuzz, repro, shrink, score, conform };
 enum class Format { text, github, junit };
 
 /// What a program's exit status says.
@@ -24,7 +24,8 @@ inline constexpr uint64_t kDefaultSeed = 20240229;  ///< any fixed number serves
 
 struct Options {
   Command command = Command::list;
-  std::vector<std::string> kernels;  ///< names, or paths of contract files; empty: all
+  std::vector<std::string> kernels;  ///< names, or paths of contract files; empty: all. conform:
+                                     ///< how spellings start
   std::string file;                  ///< repro, shrink: the case file
   std::string contract;  ///< repro, shrink: its contract, when it is not found by itself
   std::string device = "ptx";

@@ -25,6 +25,8 @@ Exit run_command(const Options& options, Streams streams) {
       return run_shrink(options, streams);
     case Command::score:
       return run_score(options, streams);
+    case Command::conform:
+      return run_conform(options, streams);
   }
   return Exit::bad_input;
 }
@@ -57,6 +59,7 @@ int run_program(const std::vector<std::string>& arguments, Streams streams) {
 
 std::unique_ptr<Device> make_device(const std::string& name) {
   if (name == "ptx") return make_ptx_device();
+  if (name == "cuda") return make_cuda_device();
   throw MissingDependency("device '" + name +
                           "' is not built yet; --device ptx runs without a GPU");
 }

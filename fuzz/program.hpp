@@ -28,8 +28,9 @@ Exit run_fuzz(const Options& options, Streams streams);
 Exit run_repro(const Options& options, Streams streams);
 Exit run_shrink(const Options& options, Streams streams);
 Exit run_score(const Options& options, Streams streams);
+Exit run_conform(const Options& options, Streams streams);
 
-/// The device of that name; throws MissingDependency for those that are not built yet.
+/// The device of that name; throws MissingDependency for one that is not there or not built yet.
 std::unique_ptr<Device> make_device(const std::string& name);
 
 /// Prints a report in the format that the options ask for.

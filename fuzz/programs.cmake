@@ -3,6 +3,7 @@ target_compile_definitions(assay_fuzz PUBLIC ASSAY_SOURCE_DIR="${CMAKE_SOURCE_DI
 
 add_executable(assay fuzz/main.cpp)
 target_link_libraries(assay PRIVATE assay_fuzz)
+add_dependencies(assay cuda_server)
 
 add_executable(replay fuzz/replay_main.cpp)
 target_link_libraries(replay PRIVATE assay_fuzz)

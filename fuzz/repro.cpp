@@ -34,7 +34,8 @@ OpenedCase open_case(const Options& options) {
 
 std::string repeat_command(const Options& options) {
   return "assay repro " + options.file +
-         (options.contract.empty() ? "" : " --contract " + options.contract);
+         (options.contract.empty() ? "" : " --contract " + options.contract) +
+         (options.device == "ptx" ? "" : " --device " + options.device);
 }
 
 }  // namespace

@@ -51,7 +51,8 @@ TargetSettings take_target_settings(std::vector<std::string>& arguments) {
   for (const std::string& argument : arguments) {
     const bool ours = take_value(argument, "kernel", settings.kernel) ||
                       take_value(argument, "findings", settings.findings) ||
-                      take_value(argument, "slot", settings.slot);
+                      take_value(argument, "slot", settings.slot) ||
+                      take_value(argument, "device", settings.device);
     if (!ours) rest.push_back(argument);
   }
   arguments = rest;
@@ -65,7 +66,7 @@ TargetSettings take_target_settings(std::vector<std::string>& arguments) {
 Target::Target(const TargetSettings& settings)
     : settings_(settings),
       contract_(load_one(settings.kernel)),
-      bench_("ptx"),
+      bench_(settings.device),
       checker_(bench_.checker(*contract_)) {
   if (!settings_.findings.empty()) make_folder(settings_.findings);
   if (!settings_.slot.empty()) slot_ = std::make_unique<WorkerSlot>(settings_.slot);

@@ -17,6 +17,7 @@ namespace assay {
 struct TargetSettings {
   std::string kernel;    ///< name or contract path
   std::string findings;  ///< folder for distinct findings; "": they are only counted and printed
+  std::string device = "ptx";
   std::string slot;      ///< file of the parent's WorkerSlot; "": none
   uint64_t shrink_checks = 300;  ///< for each new finding
 };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "devices/device.hpp"
+#include "devices/launch_parameters.hpp"
 #include "devices/ptx/machine.hpp"
 
 namespace assay {
@@ -21,17 +22,6 @@ constexpr uint64_t operand_base(int position) {
 
 uint64_t buffer_address(const Tensor& tensor) {
   return operand_base(tensor.position) + static_cast<uint64_t>(tensor.misalign);
-}
-
-/// The pointer that the kernel gets.
-uint64_t pointer_to(const Instance& instance, const Tensor& tensor) {
-  const Tensor* target = &tensor;
-  if (!tensor.present) {
-    if (tensor.spec->absent != Absent::alias) return 0;
-    target = instance.find(tensor.spec->alias);
-    if (target == nullptr || !target->present) return 0;
-  }
-  return buffer_address(*target) + static_cast<uint64_t>(target->offset * byte_size(target->dtype));
 }
 
 /// Outputs of one run. Keeps the run's memory; `instance` must outlive it.
@@ -170,19 +160,7 @@ LaunchConfig PtxDevice::configure(const Instance& instance, const ResolvedLaunch
   config.blocks = instance.the_case.blocks;
   config.block_seed = instance.the_case.block_seed;
   config.warp_seed = instance.the_case.warp_seed;
-  int64_t bytes = 0;
-  for (const Parameter& p : entry.params) bytes = std::max(bytes, p.offset + p.bytes);
-  config.params.assign(static_cast<size_t>(bytes), 0);
-  size_t next = 0;
-  for (int position : launch.args) {
-    const Tensor& tensor = instance.tensors[static_cast<size_t>(position)];
-    if (!tensor.present && tensor.spec->absent == Absent::none) continue;
-    if (next >= entry.params.size()) break;
-    const Parameter& p = entry.params[next++];
-    const uint64_t value = tensor.is_scalar() ? tensor.scalar_bits : pointer_to(instance, tensor);
-    std::memcpy(config.params.data() + p.offset, &value,
-                static_cast<size_t>(std::min<int64_t>(p.bytes, 8)));
-  }
+  config.params = launch_parameters(instance, launch, entry, buffer_address);
   return config;
 }
 

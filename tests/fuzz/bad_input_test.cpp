@@ -67,12 +67,6 @@ const std::vector<Mistake>& mistakes() {
        [](auto&) {
          return run_assay({"smoke", "--device", "ptz"});
        }},
-      {"device_cuda",
-       3,
-       {"device 'cuda' is not built yet"},
-       [](auto&) {
-         return run_assay({"smoke", "--device", "cuda"});
-       }},
       {"device_torch",
        3,
        {"device 'torch' is not built yet"},

@@ -1,0 +1,374 @@
+// A real GPU as a device. Every case runs twice, the second time over outputs that hold the
+// complement of the first poison: a byte that equals its poison both times was not written. (Of
+// operands that the kernel also reads the values before count as written: an element that was
+// missed shows as a wrong value.)
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "devices/cuda/process.hpp"
+#include "devices/device.hpp"
+#include "devices/launch_parameters.hpp"
+#include "devices/ptx/module.hpp"
+#include "generators/storage_run.hpp"
+
+namespace assay {
+
+namespace cuda {
+namespace {
+
+/// Around each buffer; holds 0xff, a NaN of every float type, and is looked at after the run.
+constexpr int64_t kGuardBytes = int64_t{64} << 10;
+constexpr uint8_t kGuard = 0xff;
+constexpr double kLaunchSeconds = 20;
+/// Filling and reading back what is larger would take seconds a case.
+constexpr double kMostGib = 1;
+/// Threads of a whole grid that runs in place of some of its blocks.
+constexpr int64_t kMostThreads = int64_t{1} << 33;
+
+struct Buffer {
+  const Tensor* tensor = nullptr;
+  int64_t stored = 0;  ///< bytes that the case fills
+  int64_t bytes = 0;   ///< with what the contract lets the kernel read further
+  uint64_t allocation = 0;
+  uint64_t address = 0;
+
+  bool flips() const { return tensor->spec->kind == OperandKind::output; }
+  std::string name() const { return tensor->spec->name; }
+};
+
+/// What an operand held after the runs.
+struct Contents {
+  std::vector<uint8_t> bytes;
+  std::vector<uint8_t> written;  ///< one a byte
+};
+
+class HostReader : public OutputReader {
+ public:
+  explicit HostReader(std::map<int, Contents> contents) : contents_(std::move(contents)) {}
+
+  void read(const Tensor& tensor, int64_t first, int64_t count, uint8_t* bits,
+            uint8_t* written) const override {
+    const Contents& from = contents_.at(tensor.position);
+    const int bytes = byte_size(tensor.dtype);
+    const bool contiguous = tensor.is_contiguous();
+    const int64_t start = contiguous && count > 0 ? tensor.storage_of(first) - first : 0;
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t storage = contiguous ? start + first + i : tensor.storage_of(first + i);
+      const size_t at = static_cast<size_t>(storage * bytes);
+      std::memcpy(bits + i * bytes, from.bytes.data() + at, static_cast<size_t>(bytes));
+      uint8_t all = 1;
+      for (int b = 0; b < bytes; ++b) all &= from.written[at + static_cast<size_t>(b)];
+      written[i] = all;
+    }
+  }
+
+ private:
+  std::map<int, Contents> contents_;  ///< by operand position
+};
+
+std::string gib(double bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f GiB", bytes / 0x1p30);
+  return text;
+}
+
+/// Bytes of a case that are filled at most; ASSAY_CUDA_MOST_GIB raises it for a large card.
+double most_bytes() {
+  const char* given = std::getenv("ASSAY_CUDA_MOST_GIB");
+  const double chosen = given == nullptr ? 0 : std::atof(given);
+  return (chosen > 0 ? chosen : kMostGib) * 0x1p30;
+}
+
+struct Meaning {
+  RunStatus status;
+  DiagnosticKind kind;
+};
+/// What a failed launch says about the kernel.
+Meaning meaning_of(int code) {
+  switch (code) {
+    case kIllegalAddress:
+    case kInvalidAddressSpace:
+      return {RunStatus::fault, DiagnosticKind::out_of_bounds};
+    case kMisalignedAddress:
+      return {RunStatus::fault, DiagnosticKind::misaligned};
+    case kAssert:
+    case kIllegalInstruction:
+    case kInvalidPc:
+    case kLaunchFailed:
+      return {RunStatus::fault, DiagnosticKind::trap};
+    case kLaunchTimeout:
+    case kTimedOut:
+      return {RunStatus::hang, DiagnosticKind::hang};
+    case kInvalidValue:
+    case kLaunchOutOfResources:
+      return {RunStatus::refused, DiagnosticKind::launch_limit};
+    default:
+      return {RunStatus::unsupported, DiagnosticKind::unsupported};
+  }
+}
+
+void report(Run& run, DiagnosticKind kind, std::string message, std::string operand = "") {
+  Diagnostic d;
+  d.kind = kind;
+  d.message = std::move(message);
+  d.operand = std::move(operand);
+  d.block = d.thread = {-1, -1, -1};  // a GPU does not say
+  run.diagnostics.push_back(std::move(d));
+}
+
+class CudaDevice : public Device {
+ public:
+  std::string_view name() const override { return "cuda"; }
+  Run run(const Instance& instance, const std::vector<Program>& programs,
+          const RunOptions& options) override;
+
+ private:
+  const ptx::Module& decoded(const Program& program);
+  std::vector<Buffer> plan(const Instance& instance) const;
+  std::string obstacle(const Instance& instance, const std::vector<Buffer>& buffers);
+  void place(std::vector<Buffer>& buffers);
+  void fill(const Instance& instance, const Buffer& buffer, bool flipped);
+  void launch_all(const Instance& instance, const std::vector<Program>& programs,
+                  const std::vector<Buffer>& buffers);
+  void read_first(const Buffer& buffer, Contents& contents);
+  void read_second(const Instance& instance, const Buffer& buffer, Contents& contents);
+  void check_guards(const std::vector<Buffer>& buffers, Run& run);
+  void run_twice(const Instance& instance, const std::vector<Program>& programs, Run& run);
+
+  Process process_;
+  std::map<std::string, ptx::Module> modules_;  ///< by Program::key, for parameters and digests
+};
+
+const ptx::Module& CudaDevice::decoded(const Program& program) {
+  auto found = modules_.find(program.key);
+  if (found == modules_.end()) {
+    found = modules_.emplace(program.key, ptx::decode(program.ptx, program.source)).first;
+  }
+  return found->second;
+}
+
+std::vector<Buffer> CudaDevice::plan(const Instance& instance) const {
+  std::vector<Buffer> buffers;
+  for (const Tensor& tensor : instance.tensors) {
+    if (tensor.is_scalar() || !tensor.present) continue;
+    Buffer buffer;
+    buffer.tensor = &tensor;
+    buffer.stored = tensor.storage_bytes();
+    const int64_t extra =
+        tensor.spec->overread == nullptr
+            ? 0
+            : instance.evaluate(*tensor.spec->overread) * std::max(1, byte_size(tensor.dtype));
+    buffer.bytes = buffer.stored + std::max<int64_t>(extra, 0);
+    buffers.push_back(buffer);
+  }
+  return buffers;
+}
+
+/// Why the case cannot run here; "" when it can.
+std::string CudaDevice::obstacle(const Instance& instance, const std::vector<Buffer>& buffers) {
+  double needed = 0;
+  for (const Buffer& buffer : buffers) needed += static_cast<double>(buffer.bytes);
+  if (needed > most_bytes()) {
+    // To a power of two, so that a summary counts few reasons.
+    return "needs up to " + gib(std::exp2(std::ceil(std::log2(needed)))) +
+           " of GPU memory, and at most " + gib(most_bytes()) +
+           " are filled for a case (ASSAY_CUDA_MOST_GIB)";
+  }
+  const double free = static_cast<double>(process_.free_memory());
+  if (needed > free) return "needs " + gib(needed) + " of GPU memory; " + gib(free) + " are free";
+  if (instance.the_case.blocks.empty()) return "";
+  for (const ResolvedLaunch& launch : instance.launches) {
+    double threads = 1;
+    for (size_t d = 0; d < 3; ++d) {
+      threads *= static_cast<double>(launch.grid[d]) * static_cast<double>(launch.block[d]);
+    }
+    if (threads > static_cast<double>(kMostThreads)) {
+      return "a GPU runs whole grids, and this one is too large to run for some of its blocks";
+    }
+  }
+  return "";
+}
+
+void CudaDevice::place(std::vector<Buffer>& buffers) {
+  process_.release();
+  for (Buffer& buffer : buffers) {
+    const int64_t misalign = buffer.tensor->misalign;
+    const int64_t whole = buffer.bytes + misalign + 2 * kGuardBytes;
+    buffer.allocation = process_.allocate(whole);
+    buffer.address = buffer.allocation + static_cast<uint64_t>(kGuardBytes + misalign);
+    const uint64_t end = buffer.address + static_cast<uint64_t>(buffer.stored);
+    process_.set_bytes(buffer.allocation, kGuard, kGuardBytes + misalign);
+    process_.set_bytes(end, kGuard, buffer.bytes - buffer.stored + kGuardBytes);
+  }
+}
+
+void CudaDevice::fill(const Instance& instance, const Buffer& buffer, bool flipped) {
+  process_.upload(buffer.address, buffer.stored, [&](int64_t first, int64_t count, uint8_t* out) {
+    storage_bytes(instance, *buffer.tensor, first, count, out);
+    for (int64_t i = 0; flipped && i < count; ++i) out[i] = ~out[i];
+  });
+}
+
+void CudaDevice::launch_all(const Instance& instance, const std::vector<Program>& programs,
+                            const std::vector<Buffer>& buffers) {
+  const auto address_of = [&](const Tensor& tensor) -> uint64_t {
+    for (const Buffer& buffer : buffers) {
+      if (buffer.tensor == &tensor) return buffer.address;
+    }
+    return 0;
+  };
+  for (size_t i = 0; i < instance.launches.size(); ++i) {
+    const ResolvedLaunch& launch = instance.launches[i];
+    // An empty grid is not launched, as a host wrapper would do.
+    if (std::count(launch.grid.begin(), launch.grid.end(), 0) != 0) continue;
+    const Program& program = programs[i];
+    const uint64_t module = process_.module(program.key, program.ptx);
+    const ptx::Function* entry = decoded(program).find(program.entry);
+    if (entry == nullptr) throw CudaError(kInvalidPtx, "the PTX has no entry " + program.entry);
+    GpuLaunch gpu;
+    gpu.grid = launch.grid;
+    gpu.block = launch.block;
+    gpu.shared_bytes = launch.shared_bytes;
+    gpu.parameters = launch_parameters(instance, launch, *entry, address_of);
+    process_.launch(module, program.entry, gpu, kLaunchSeconds);
+  }
+}
+
+void CudaDevice::read_first(const Buffer& buffer, Contents& contents) {
+  contents.bytes.resize(static_cast<size_t>(buffer.stored));
+  process_.download(buffer.address, buffer.stored,
+                    [&](int64_t first, int64_t count, const uint8_t* data) {
+                      std::memcpy(contents.bytes.data() + first, data, static_cast<size_t>(count));
+                    });
+}
+
+void CudaDevice::read_second(const Instance& instance, const Buffer& buffer, Contents& contents) {
+  contents.written.assign(static_cast<size_t>(buffer.stored), 1);
+  if (!buffer.flips()) return;
+  std::vector<uint8_t> poison;
+  process_.download(buffer.address, buffer.stored,
+                    [&](int64_t first, int64_t count, const uint8_t* data) {
+                      poison.resize(static_cast<size_t>(count));
+                      storage_bytes(instance, *buffer.tensor, first, count, poison.data());
+                      const uint8_t* before = contents.bytes.data() + first;
+                      uint8_t* written = contents.written.data() + first;
+                      for (int64_t i = 0; i < count; ++i) {
+                        const uint8_t p = poison[static_cast<size_t>(i)];
+                        written[i] = before[i] != p || data[i] != static_cast<uint8_t>(~p);
+                      }
+                    });
+}
+
+/// Stores between the elements of an output.
+void check_padding(const Instance& instance, const Buffer& buffer, const Contents& contents,
+                   Run& run) {
+  const Tensor& tensor = *buffer.tensor;
+  if (tensor.is_contiguous() && tensor.offset == 0) return;
+  const StorageMap map(tensor);
+  const int bytes = byte_size(tensor.dtype);
+  std::vector<uint8_t> poison;
+  for (int64_t at = 0; at < tensor.storage_elements;) {
+    const StorageRun piece = map.run_at(at);
+    const int64_t length = std::min(piece.length, tensor.storage_elements - at);
+    if (piece.padding) {
+      poison.resize(static_cast<size_t>(length * bytes));
+      storage_bytes(instance, tensor, at * bytes, length * bytes, poison.data());
+      const uint8_t* have = contents.bytes.data() + at * bytes;
+      const auto differs = std::mismatch(poison.begin(), poison.end(), have);
+      if (differs.first != poison.end()) {
+        const int64_t element = at + (differs.first - poison.begin()) / bytes;
+        return report(
+            run, DiagnosticKind::stray_write,
+            "store to padding of " + buffer.name() + ", element " + std::to_string(element),
+            buffer.name());
+      }
+    }
+    at += length;
+  }
+}
+
+/// Stores just before or after a buffer, which no GPU faults on.
+void CudaDevice::check_guards(const std::vector<Buffer>& buffers, Run& run) {
+  for (const Buffer& buffer : buffers) {
+    const int64_t before = static_cast<int64_t>(buffer.address - buffer.allocation);
+    const int64_t after = buffer.bytes - buffer.stored + kGuardBytes;
+    const auto look = [&](uint64_t start, int64_t bytes, int64_t offset) {
+      int64_t found = -1;
+      process_.download(start, bytes, [&](int64_t first, int64_t count, const uint8_t* data) {
+        for (int64_t i = 0; i < count && found < 0; ++i) {
+          if (data[i] != kGuard) found = first + i;
+        }
+      });
+      if (found < 0) return false;
+      report(run, DiagnosticKind::out_of_bounds,
+             "store outside of " + buffer.name() + ", at byte " + std::to_string(offset + found) +
+                 " of its " + std::to_string(buffer.stored),
+             buffer.name());
+      return true;
+    };
+    if (look(buffer.allocation, before, -before)) continue;
+    look(buffer.address + static_cast<uint64_t>(buffer.stored), after, buffer.stored);
+  }
+}
+
+void CudaDevice::run_twice(const Instance& instance, const std::vector<Program>& programs,
+                           Run& run) {
+  std::vector<Buffer> buffers = plan(instance);
+  if (const std::string why = obstacle(instance, buffers); !why.empty()) {
+    run.status = RunStatus::unsupported;
+    return report(run, DiagnosticKind::unsupported, why);
+  }
+  place(buffers);
+  for (const Buffer& buffer : buffers) fill(instance, buffer, false);
+  launch_all(instance, programs, buffers);
+  std::map<int, Contents> contents;
+  for (const Buffer& buffer : buffers) {
+    if (!buffer.tensor->is_judged()) continue;
+    Contents& held = contents[buffer.tensor->position];
+    read_first(buffer, held);
+    check_padding(instance, buffer, held, run);
+  }
+  check_guards(buffers, run);
+
+  for (const Buffer& buffer : buffers) {
+    if (buffer.tensor->is_written()) fill(instance, buffer, buffer.flips());
+  }
+  launch_all(instance, programs, buffers);
+  for (const Buffer& buffer : buffers) {
+    const auto held = contents.find(buffer.tensor->position);
+    if (held != contents.end()) read_second(instance, buffer, held->second);
+  }
+  run.outputs = std::make_unique<HostReader>(std::move(contents));
+}
+
+Run CudaDevice::run(const Instance& instance, const std::vector<Program>& programs,
+                    const RunOptions&) {
+  Run run;
+  for (const Program& program : programs) {
+    const std::string& digest = decoded(program).digest;
+    if (run.program_digest.find(digest) != std::string::npos) continue;
+    if (!run.program_digest.empty()) run.program_digest += '+';
+    run.program_digest += digest;
+  }
+  try {
+    run_twice(instance, programs, run);
+  } catch (const CudaError& error) {
+    const Meaning meaning = meaning_of(error.code());
+    run.status = meaning.status;
+    run.outputs.reset();
+    report(run, meaning.kind, error.what());
+  }
+  return run;
+}
+
+}  // namespace
+}  // namespace cuda
+
+std::unique_ptr<Device> make_cuda_device() { return std::make_unique<cuda::CudaDevice>(); }
+
+}  // namespace assay
