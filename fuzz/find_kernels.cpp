@@ -71,6 +71,13 @@ ContractPtr find_planted(const std::string& kernel) {
 }
 
 InputError unknown_kernel(const std::string& kernel) {
+  std::error_code ignored;
+  if (fs::is_regular_file(kernel + ".toml", ignored)) {
+    return InputError({}, "unknown kernel '" + kernel +
+                              "'; a contract outside Assay is given by its "
+                              "path: did you mean " +
+                              kernel + ".toml, which is here?");
+  }
   const std::string nearest = nearest_name(kernel, known_names());
   const std::string hint = nearest.empty() ? "" : " (did you mean '" + nearest + "'?)";
   return InputError({}, "unknown kernel '" + kernel + "'" + hint + "; `assay list` names them");
@@ -129,7 +136,9 @@ ContractPtr contract_of_case(const Case& c, const std::string& case_file,
   }
   if (ContractPtr found = load_by_name(c.kernel)) return found;
   if (ContractPtr found = find_planted(c.kernel)) return found;
-  throw unknown_kernel(c.kernel);
+  throw InputError({case_file}, "the contract of kernel '" + c.kernel +
+                                    "' is not beside this case nor among Assay's own; name it with "
+                                    "--contract PATH/NAME.toml");
 }
 
 }  // namespace assay

@@ -261,6 +261,7 @@ FiledFinding read_finding(const std::string& path, const Contract& contract) {
                    c};
   filed.case_file = path;
   filed.contract = contract.path;
+  filed.shrunk = c.comments.empty() || c.comments[0].find("not shrunk") == std::string::npos;
   return filed;
 }
 
@@ -269,6 +270,7 @@ Report Overnight::report() const {
   report.command = Command::fuzz;
   report.seed = options_.seed;
   report.seconds = spent();
+  report.jobs = static_cast<int>(workers_.size());
   for (const ContractPtr& contract : contracts_) {
     KernelReport kernel;
     kernel.kernel = contract->name;
@@ -288,6 +290,10 @@ Report Overnight::report() const {
     }
     std::sort(files.begin(), files.end());
     for (const std::string& file : files) report.findings.push_back(read_finding(file, *contract));
+    const auto first = report.findings.end() - static_cast<std::ptrdiff_t>(files.size());
+    std::stable_sort(first, report.findings.end(), [](const auto& a, const auto& b) {
+      return cause_rank(a.finding.kind) < cause_rank(b.finding.kind);
+    });
     report.kernels.push_back(std::move(kernel));
   }
   for (const Fault& fault : faults_) {

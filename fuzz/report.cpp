@@ -62,7 +62,7 @@ void KernelReport::add(const Case& c, const CheckResult& result, double spent) {
     weak += result.verdict.weak;
   }
   for (const std::string& line : result.verdict.missing_policies) {
-    notes.insert("policy missing in the contract, paste: " + line);
+    notes.insert("policy missing in the contract, add under [policy]: " + line);
   }
   for (const Program& program : *result.programs) {
     if (!program.note.empty()) notes.insert(program.note);
@@ -105,6 +105,11 @@ bool Report::proves_nothing() const {
 int64_t Report::new_findings() const {
   return std::count_if(findings.begin(), findings.end(),
                        [](const FiledFinding& filed) { return !filed.known; });
+}
+
+int64_t Report::causes() const {
+  return std::count_if(findings.begin(), findings.end(),
+                       [](const FiledFinding& filed) { return !filed.known && !filed.with_above; });
 }
 
 int64_t Report::found_pairs() const {

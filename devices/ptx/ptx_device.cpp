@@ -7,6 +7,7 @@
 
 #include "devices/device.hpp"
 #include "devices/ptx/machine.hpp"
+#include "devices/ptx/watch.hpp"
 
 namespace assay {
 
@@ -262,6 +263,7 @@ void PtxDevice::check_written(const Instance& instance, const std::map<int, int>
 Run PtxDevice::run(const Instance& instance, const std::vector<Program>& programs,
                    const RunOptions& options) {
   Run run;
+  machine_.observe({});
   machine_.renew_memory();
   const std::map<int, int> regions = add_operands(instance, options);
   std::vector<const Module*> present;
@@ -285,7 +287,14 @@ Run PtxDevice::run(const Instance& instance, const std::vector<Program>& program
       machine_.add_variables(*loaded.code);
       present.push_back(loaded.module.get());
     }
+    if (options.watch.operand >= 0) {
+      const Tensor& watched = instance.tensors[static_cast<size_t>(options.watch.operand)];
+      machine_.observe(watch_stores(
+          buffer_address(watched) + static_cast<uint64_t>(options.watch.first),
+          options.watch.bytes, *loaded.module, config, run.last_store));
+    }
     run.status = machine_.launch(*loaded.code, config);
+    machine_.observe({});
     if (run.status == RunStatus::completed) check_written(instance, regions);
   }
   if (!began) return run;
