@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <sstream>
 
 namespace assay {
@@ -83,6 +84,18 @@ InputError unknown_kernel(const std::string& kernel) {
   return InputError({}, "unknown kernel '" + kernel + "'" + hint + "; `assay list` names them");
 }
 
+/// Folders, seeds and reports tell kernels apart by name.
+void check_names_differ(const std::vector<ContractPtr>& contracts) {
+  std::map<std::string, std::string> seen;
+  for (const ContractPtr& contract : contracts) {
+    const auto [at, fresh] = seen.emplace(contract->name, contract->path);
+    if (!fresh) {
+      throw InputError({contract->path},
+                       "kernel '" + contract->name + "' is given twice, also by " + at->second);
+    }
+  }
+}
+
 }  // namespace
 
 std::string source_root() { return ASSAY_SOURCE_DIR; }
@@ -121,6 +134,7 @@ std::vector<ContractPtr> load_kernels(const std::vector<std::string>& names) {
     const std::vector<std::string> folders = kernel_folders();
     throw InputError({folders.empty() ? "" : folders.front()}, "no contract files here");
   }
+  check_names_differ(contracts);
   return contracts;
 }
 

@@ -260,23 +260,11 @@ std::vector<FiledFinding> file_findings(const Options& options, const FindingSet
   return filed;
 }
 
-void check_names_differ(const std::vector<ContractPtr>& contracts) {
-  std::map<std::string, std::string> seen;
-  for (const ContractPtr& contract : contracts) {
-    const auto [at, fresh] = seen.emplace(contract->name, contract->path);
-    if (!fresh) {
-      throw InputError({contract->path},
-                       "kernel '" + contract->name + "' is given twice, also by " + at->second);
-    }
-  }
-}
-
 }  // namespace
 
 Exit run_smoke(const Options& options, Streams streams) {
   make_device(options.device);
   const std::vector<ContractPtr> contracts = load_kernels(options.kernels);
-  check_names_differ(contracts);
   log_info("assay smoke: seed " + std::to_string(options.seed) + ", " +
            std::to_string(contracts.size()) + " kernels");
   SmokeRun run(options, contracts);

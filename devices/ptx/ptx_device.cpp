@@ -14,6 +14,47 @@ namespace assay {
 namespace ptx {
 namespace {
 
+/// The arguments that a launch passes, in the kernel's order: an absent one that the kernel then
+/// does not take is left out.
+std::vector<const Tensor*> passed_arguments(const Instance& instance,
+                                            const ResolvedLaunch& launch) {
+  std::vector<const Tensor*> passed;
+  for (int position : launch.args) {
+    const Tensor& tensor = instance.tensors[static_cast<size_t>(position)];
+    if (tensor.present || tensor.spec->absent != Absent::none) passed.push_back(&tensor);
+  }
+  return passed;
+}
+
+/// The contract's arguments are the entry's parameters, one by one and byte for byte: a launch with
+/// others reads what nobody passed. Only pointers may follow in PTX that a compiler such as
+/// Triton's made: they are its own scratch memory, and null.
+void check_parameters(const Instance& instance, const ResolvedLaunch& launch,
+                      const Function& entry) {
+  const std::vector<const Tensor*> passed = passed_arguments(instance, launch);
+  const size_t count = entry.params.size();
+  const bool hidden =
+      instance.contract->source.language != Language::cuda && passed.size() < count &&
+      std::all_of(entry.params.begin() + static_cast<std::ptrdiff_t>(passed.size()),
+                  entry.params.end(), [](const Parameter& p) { return p.bytes == 8; });
+  if (passed.size() != count && !hidden) {
+    throw InputError(launch.spec->where, "the contract passes " + std::to_string(passed.size()) +
+                                             " arguments, the entry takes " +
+                                             std::to_string(count));
+  }
+  for (size_t i = 0; i < passed.size(); ++i) {
+    const Tensor& tensor = *passed[i];
+    const int64_t bytes = tensor.is_scalar() ? byte_size(tensor.dtype) : 8;
+    if (entry.params[i].bytes == bytes) continue;
+    const std::string what = tensor.is_scalar() ? "is " + std::string(name(tensor.dtype)) + ", of "
+                                                : "is a pointer, of ";
+    throw InputError(tensor.spec->where, "'" + tensor.spec->name + "' " + what +
+                                             std::to_string(bytes) + " bytes; parameter " +
+                                             std::to_string(i + 1) + " of the entry has " +
+                                             std::to_string(entry.params[i].bytes));
+  }
+}
+
 /// Operand i lies at (i + 1) * 2^47, a megabyte in (a buffer spans 2^46 bytes at most): no offset
 /// that a kernel computes by mistake gets from one operand into another.
 constexpr uint64_t operand_base(int position) {
@@ -101,8 +142,8 @@ class PtxDevice : public Device {
   std::map<int, int> add_operands(const Instance& instance, const RunOptions& options);
   LaunchConfig configure(const Instance& instance, const ResolvedLaunch& launch,
                          const Function& entry) const;
-  bool admit(const Loaded& loaded, const LaunchConfig& config, const ResolvedLaunch& launch,
-             Run& run) const;
+  bool admit(const Loaded& loaded, const LaunchConfig& config, const Instance& instance,
+             const ResolvedLaunch& launch, Run& run) const;
   void check_written(const Instance& instance, const std::map<int, int>& regions);
 
   const bool avx2_;
@@ -171,12 +212,10 @@ LaunchConfig PtxDevice::configure(const Instance& instance, const ResolvedLaunch
   int64_t bytes = 0;
   for (const Parameter& p : entry.params) bytes = std::max(bytes, p.offset + p.bytes);
   config.params.assign(static_cast<size_t>(bytes), 0);
-  size_t next = 0;
-  for (int position : launch.args) {
-    const Tensor& tensor = instance.tensors[static_cast<size_t>(position)];
-    if (!tensor.present && tensor.spec->absent == Absent::none) continue;
-    if (next >= entry.params.size()) break;
-    const Parameter& p = entry.params[next++];
+  const std::vector<const Tensor*> passed = passed_arguments(instance, launch);
+  for (size_t i = 0; i < std::min(passed.size(), entry.params.size()); ++i) {
+    const Tensor& tensor = *passed[i];
+    const Parameter& p = entry.params[i];
     const uint64_t value = tensor.is_scalar() ? tensor.scalar_bits : pointer_to(instance, tensor);
     std::memcpy(config.params.data() + p.offset, &value,
                 static_cast<size_t>(std::min<int64_t>(p.bytes, 8)));
@@ -185,7 +224,7 @@ LaunchConfig PtxDevice::configure(const Instance& instance, const ResolvedLaunch
 }
 
 /// Whether the launch can run; otherwise `run` says why not.
-bool PtxDevice::admit(const Loaded& loaded, const LaunchConfig& config,
+bool PtxDevice::admit(const Loaded& loaded, const LaunchConfig& config, const Instance& instance,
                       const ResolvedLaunch& launch, Run& run) const {
   const auto refuse = [&](RunStatus status, DiagnosticKind kind, std::string message) {
     run.status = status;
@@ -201,11 +240,7 @@ bool PtxDevice::admit(const Loaded& loaded, const LaunchConfig& config,
   }
   if (run.status == RunStatus::unsupported) return false;
   const Function& entry = *loaded.code->entry;
-  if (launch.args.size() > entry.params.size()) {
-    return refuse(RunStatus::unsupported, DiagnosticKind::unsupported,
-                  "the contract passes " + std::to_string(launch.args.size()) +
-                      " arguments, the entry takes " + std::to_string(entry.params.size()));
-  }
+  check_parameters(instance, launch, entry);
   const std::string limit = launch_limit(entry, config, loaded.code->static_shared_bytes);
   if (!limit.empty()) return refuse(RunStatus::refused, DiagnosticKind::launch_limit, limit);
   if (!config.blocks.empty() && !loaded.code->subset_obstacle.empty()) {
@@ -282,7 +317,7 @@ Run PtxDevice::run(const Instance& instance, const std::vector<Program>& program
     static const Function kNone;
     const Function& entry = loaded.code->entry == nullptr ? kNone : *loaded.code->entry;
     const LaunchConfig config = configure(instance, launch, entry);
-    if (!admit(loaded, config, launch, run)) break;
+    if (!admit(loaded, config, instance, launch, run)) break;
     if (std::find(present.begin(), present.end(), loaded.module.get()) == present.end()) {
       machine_.add_variables(*loaded.code);
       present.push_back(loaded.module.get());
