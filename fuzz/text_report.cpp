@@ -81,7 +81,7 @@ std::string place(const Finding& finding) {
 
 std::string finding_text(const FiledFinding& filed) {
   const Finding& f = filed.finding;
-  std::string text = place(f) + ": " + f.kernel + ": " + f.kind;
+  std::string text = (f.file.empty() ? "" : place(f) + ": ") + f.kernel + ": " + f.kind;
   if (f.rule != f.kind && !f.rule.empty()) text += " (" + f.rule + ")";
   text += ": " + f.message + "\n";
   if (filed.with_above) text = "with the above, in the same case: " + text;
