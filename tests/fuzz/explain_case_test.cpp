@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "fuzz/findings.hpp"
+#include "fuzz/report.hpp"
 #include "tests/fuzz/run_assay.hpp"
 
 namespace assay {
@@ -96,6 +97,45 @@ TEST(Smoke, AskedTimeHoldsAndSaysWhatWasNotCovered) {
   if (o.status == 3) GTEST_SKIP() << o.err;
   EXPECT_LT(spent.count(), 10);  // one case, with a compilation
   EXPECT_TRUE(has(o.out, "the time was over after")) << o.out << o.err;
+}
+
+TEST(TextReport, GroupsFindingsOfOneCaseAndSaysWhatIsNotShrunk) {
+  Report report;
+  report.jobs = 2;
+  report.kernels.resize(1);
+  report.kernels[0].kernel = "k";
+  FiledFinding wrap{{"k", "wrap", "wrap", "k.cu", 15, "overflow", {}}, "out/a.case", "/x/k.toml"};
+  FiledFinding stray{
+      {"k", "stray_write", "stray_write", "k.cu", 19, "y", {}}, "out/b.case", "/x/k.toml"};
+  stray.with_above = true;
+  stray.shrunk = false;
+  report.findings = {wrap, stray};
+  const std::string text = text_report(report);
+  EXPECT_TRUE(has(text, "with the above, in the same case: k.cu:19: k: stray_write")) << text;
+  EXPECT_TRUE(has(text,
+                  "not shrunk fully: assay shrink out/b.case --contract /x/k.toml --out "
+                  "out/b.case"))
+      << text;
+  EXPECT_FALSE(has(text, "assay shrink out/a.case")) << text;
+  EXPECT_TRUE(has(text, "2 findings, 1 distinct by case")) << text;
+  EXPECT_TRUE(has(text, "seconds of 2 jobs")) << text;
+}
+
+TEST(TextReport, AnOvernightTableLeavesOutWhatIsNotCounted) {
+  Report report;
+  report.command = Command::fuzz;
+  report.kernels.resize(1);
+  const std::string text = text_report(report);
+  EXPECT_FALSE(has(text, "variants")) << text;
+  EXPECT_FALSE(has(text, "weak")) << text;
+}
+
+TEST(FindKernels, AContractInTheWorkingFolderIsSuggested) {
+  const Project project;
+  const Outcome o = testing::run_shell("cd '" + project.folder.path() +
+                                       "' && '" ASSAY_PROGRAM "' smoke scale_rows --cases 1");
+  EXPECT_EQ(o.status, 2);
+  EXPECT_TRUE(has(o.err, "did you mean scale_rows.toml")) << o.err;
 }
 
 }  // namespace
