@@ -146,8 +146,8 @@ std::string github_report(const Report& report) {
     const Finding& f = filed.finding;
     out += filed.known ? "::warning " : "::error ";
     if (!f.file.empty()) {
-      out += "file=" + github_escaped(relative_to_here(f.file), true) +
-             ",line=" + std::to_string(f.line > 0 ? f.line : 1) + ",";
+      out += "file=" + github_escaped(relative_to_here(f.shown_file()), true) +
+             ",line=" + std::to_string(f.shown_line() > 0 ? f.shown_line() : 1) + ",";
     }
     out += "title=" + github_escaped(f.kernel + ": " + f.kind + " " + f.rule, true) +
            "::" + github_escaped(f.message + "\n" + repro_command(filed), false) + "\n";

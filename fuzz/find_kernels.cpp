@@ -150,9 +150,9 @@ ContractPtr contract_of_case(const Case& c, const std::string& case_file,
   }
   if (ContractPtr found = load_by_name(c.kernel)) return found;
   if (ContractPtr found = find_planted(c.kernel)) return found;
-  throw InputError({case_file}, "the contract of kernel '" + c.kernel +
-                                    "' is not beside this case nor among Assay's own; name it with "
-                                    "--contract PATH/NAME.toml");
+  throw InputError({case_file}, "unknown kernel '" + c.kernel +
+                                    "': no contract of it is beside this case or among Assay's "
+                                    "own; name it with --contract PATH/NAME.toml");
 }
 
 }  // namespace assay
