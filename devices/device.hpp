@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,10 +57,29 @@ struct Coverage {
   std::vector<uint8_t> mask_states;  ///< per memory instruction: bit 0 none, 1 some, 2 all lanes
 };
 
+/// Bytes of an operand's buffer whose last store a run tells; none by default. Costs time on each
+/// access: for a run that repeats another.
+struct Watch {
+  int operand = -1;   ///< Tensor::position
+  int64_t first = 0;  ///< from the start of the buffer
+  int64_t bytes = 0;
+};
+
+/// The last store to what was watched.
+struct LastStore {
+  std::string file;  ///< source file, from .loc; empty without line table
+  int line = 0;      ///< the user's line where a toolkit header was inlined
+  int ptx_line = 0;
+  std::array<int64_t, 3> block{};
+  std::array<int64_t, 3> thread{};
+  int64_t count = 0;  ///< stores to it in the run
+};
+
 struct RunOptions {
   bool definedness = true;
   bool wrap = true;
   bool coverage = true;
+  Watch watch;
   int64_t instruction_budget = int64_t{1} << 33;  ///< warp instructions of one launch
   /// The same for programs that may wait for other threads (global atomics, gpu fences, volatile
   /// accesses), when larger: a correct spin lock costs instructions that no work explains.
@@ -73,6 +93,7 @@ struct Run {
   Coverage coverage;
   int64_t lane_instructions = 0;  ///< executed instructions, counted once an active lane
   std::string program_digest;     ///< of the decoded programs
+  std::optional<LastStore> last_store;  ///< to what options.watch says; empty when there was none
 };
 
 class Device {

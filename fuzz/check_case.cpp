@@ -44,6 +44,12 @@ std::string kind_of(const Verdict& verdict) {
   return verdict.wrong == 0 && verdict.unwritten > 0 ? "unwritten" : "mismatch";
 }
 
+void sort_by_cause(std::vector<Finding>& findings) {
+  std::stable_sort(findings.begin(), findings.end(), [](const auto& a, const auto& b) {
+    return cause_rank(a.kind) < cause_rank(b.kind);
+  });
+}
+
 }  // namespace
 
 int64_t case_budget(const Instance& instance) {
@@ -80,6 +86,27 @@ int find_entry_line(const std::string& source_path, const std::string& entry) {
   return 0;
 }
 
+int cause_rank(const std::string& kind) {
+  static const std::vector<std::string> order{
+      "launch_limit", "wrap",          "uninitialised", "race", "barrier",
+      "misaligned",   "out_of_bounds", "trap",          "hang", "stray_write",
+      "mismatch",     "unwritten",     "undecided"};
+  return static_cast<int>(std::find(order.begin(), order.end(), kind) - order.begin());
+}
+
+std::pair<std::string, int64_t> shown_element(const Verdict& v) {
+  if (v.worst_element >= 0) return {v.worst_output, v.worst_element};
+  return {v.first_output, v.wrong_elements.empty() ? -1 : v.wrong_elements.front()};
+}
+
+std::string element_name(const Instance& instance, const std::string& output, int64_t logical) {
+  std::string text;
+  for (int64_t at : instance.find(output)->coordinates(logical)) {
+    text += (text.empty() ? "" : ", ") + std::to_string(at);
+  }
+  return output + "[" + text + "]";
+}
+
 Checker::Checker(const Contract& contract, Device& device)
     : contract_(contract),
       device_(device),
@@ -101,6 +128,7 @@ CheckResult Checker::check(const Case& c, const RunOptions& options) {
   }
   add_diagnostics(result, contract_, c);
   if (result.run.status != RunStatus::completed) {
+    sort_by_cause(result.findings);
     result.outcome = Outcome::fault;
     return result;
   }
@@ -111,9 +139,31 @@ CheckResult Checker::check(const Case& c, const RunOptions& options) {
     result.findings.push_back({contract_.name, kind_of(result.verdict), result.verdict.rule,
                                contract_.source.path, entry_line_, result.verdict.message, c});
   }
+  sort_by_cause(result.findings);
   if (result.outcome == Outcome::skipped) result.skipped = result.verdict.message;
   if (result.outcome == Outcome::pass && !result.findings.empty()) result.outcome = Outcome::fault;
   return result;
+}
+
+std::optional<LastStore> Checker::last_store(const CheckResult& result, const std::string& output,
+                                             int64_t logical) {
+  const Tensor& tensor = *result.instance->find(output);
+  const int64_t bytes = byte_size(tensor.dtype);
+  RunOptions options = case_options();
+  options.coverage = options.wrap = options.definedness = false;
+  options.watch = {tensor.position, tensor.storage_of(logical) * bytes, bytes};
+  return device_.run(*result.instance, *result.programs, options).last_store;
+}
+
+void Checker::locate(const CheckResult& result, Finding& finding) {
+  const auto [output, element] = shown_element(result.verdict);
+  if (finding.kind != "mismatch" || element < 0 || finding.stored_line > 0) return;
+  const auto store = last_store(result, output, element);
+  if (!store || store->line == 0) return;
+  finding.stored_file = store->file;
+  finding.stored_line = store->line;
+  finding.message += ", the worst " + element_name(*result.instance, output, element) +
+                     " stored at " + base_name(store->file) + ":" + std::to_string(store->line);
 }
 
 Programs Checker::programs_for(const Instance& instance) {

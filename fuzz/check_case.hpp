@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,7 +23,13 @@ struct Finding {
   int line = 0;
   std::string message;
   Case the_case;
+  /// Of a mismatch: the line that stored the worst wrong element, when `Checker::locate` found it.
+  /// No part of the identity: it may differ between the cases of one bug (vector body and tail).
+  std::string stored_file;
+  int stored_line = 0;
   std::string identity() const;  ///< kernel|kind|rule|file:line, `file` by its base name
+  const std::string& shown_file() const { return stored_line > 0 ? stored_file : file; }
+  int shown_line() const { return stored_line > 0 ? stored_line : line; }
 };
 
 using Programs = std::shared_ptr<const std::vector<Program>>;
@@ -58,6 +65,13 @@ class Checker {
   /// MissingDependency when there is no compiler.
   CheckResult check(const Case& c, const RunOptions& options = case_options());
 
+  /// The last store to an element of an output. Runs the case of `result` again, watching.
+  std::optional<LastStore> last_store(const CheckResult& result, const std::string& output,
+                                      int64_t logical);
+
+  /// Adds to a mismatch of `result` where its worst element was stored; runs the case again.
+  void locate(const CheckResult& result, Finding& finding);
+
   const Contract& contract() const { return contract_; }
   const Judge& judge() const { return judge_; }
 
@@ -73,6 +87,16 @@ class Checker {
 
 /// Line of the source on which the entry's name is defined; 0 when it is not found.
 int find_entry_line(const std::string& source_path, const std::string& entry);
+
+/// Causes come first: what a wrapped offset or an undefined value leads to is found after it. Lower
+/// is nearer to the cause.
+int cause_rank(const std::string& kind);
+
+/// The element of a mismatch that is shown: output and logical index.
+std::pair<std::string, int64_t> shown_element(const Verdict& verdict);
+
+/// "y[3, 17]".
+std::string element_name(const Instance& instance, const std::string& output, int64_t logical);
 
 /// What a case file records about a failure: kind, rule, place, compiler and program digest.
 Recorded recorded_of(const Finding& finding, const CheckResult& result);

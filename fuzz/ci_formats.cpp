@@ -107,17 +107,57 @@ std::string suite_xml(const Report& report, const KernelReport& kernel) {
          seconds_text(kernel.seconds) + "\">\n" + all + cases + "  </testsuite>\n";
 }
 
+/// What a pair has to show, each with the reason why it did not.
+std::vector<std::pair<std::string, std::string>> pair_tests(const PairReport& pair) {
+  const auto because = [&](const std::string& otherwise) {
+    return pair.problem.empty() ? otherwise : pair.problem;
+  };
+  const std::string alarms = std::to_string(pair.false_alarms) + " false alarms";
+  return {{"the witness fails on the bug", pair.witness_fails ? "" : because("it passes")},
+          {"the twin passes the witness", pair.witness_passes_on_twin ? "" : because("it fails")},
+          {"the search finds the bug", pair.found ? "" : because("missed")},
+          {"the twin raises no alarm", pair.false_alarms == 0 ? "" : because(alarms)}};
+}
+
+std::string pair_xml(const PairReport& pair) {
+  int failures = 0;
+  std::string cases;
+  const auto tests = pair_tests(pair);
+  for (const auto& [what, failure] : tests) {
+    cases += "    <testcase classname=\"" + xml_escaped(pair.name) + "\" name=\"" +
+             xml_escaped(what) + "\"";
+    if (failure.empty()) {
+      cases += "/>\n";
+      continue;
+    }
+    ++failures;
+    cases += ">\n      <failure message=\"" + xml_escaped(failure) + "\"/>\n    </testcase>\n";
+  }
+  return "  <testsuite name=\"" + xml_escaped(pair.name) + "\" tests=\"" +
+         std::to_string(tests.size()) + "\" failures=\"" + std::to_string(failures) + "\" time=\"" +
+         seconds_text(pair.seconds) + "\">\n" + cases + "  </testsuite>\n";
+}
+
 }  // namespace
 
 std::string github_report(const Report& report) {
   std::string out;
   for (const FiledFinding& filed : report.findings) {
     const Finding& f = filed.finding;
-    out += filed.known ? "::warning file=" : "::error file=";
-    out += github_escaped(relative_to_here(f.file), true) +
-           ",line=" + std::to_string(f.line > 0 ? f.line : 1) +
-           ",title=" + github_escaped(f.kernel + ": " + f.kind + " " + f.rule, true) +
+    out += filed.known ? "::warning " : "::error ";
+    if (!f.file.empty()) {
+      out += "file=" + github_escaped(relative_to_here(f.shown_file()), true) +
+             ",line=" + std::to_string(f.shown_line() > 0 ? f.shown_line() : 1) + ",";
+    }
+    out += "title=" + github_escaped(f.kernel + ": " + f.kind + " " + f.rule, true) +
            "::" + github_escaped(f.message + "\n" + repro_command(filed), false) + "\n";
+  }
+  for (const PairReport& pair : report.pairs) {
+    for (const auto& [what, failure] : pair_tests(pair)) {
+      if (failure.empty()) continue;
+      out += "::error title=" + github_escaped(pair.name + ": not so: " + what, true) +
+             "::" + github_escaped(failure, false) + "\n";
+    }
   }
   return out;
 }
@@ -127,6 +167,7 @@ std::string junit_report(const Report& report) {
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"assay\" time=\"" +
       seconds_text(report.seconds) + "\">\n";
   for (const KernelReport& kernel : report.kernels) out += suite_xml(report, kernel);
+  for (const PairReport& pair : report.pairs) out += pair_xml(pair);
   return out + "</testsuites>\n";
 }
 

@@ -1,6 +1,7 @@
 #include "fuzz/explain_case.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 
@@ -8,13 +9,32 @@ namespace assay {
 
 namespace {
 
-/// Wrong elements that are explained in search of the worst; each costs an evaluation of its row.
-constexpr size_t kExplained = 64;
-
 std::string number(double value) {
   char text[40];
   std::snprintf(text, sizeof text, "%.6g", value);
   return text;
+}
+
+/// Shortest text that reads back as the same double; whole numbers in full.
+std::string exact_number(double value) {
+  char text[40];
+  if (value == std::trunc(value) && std::fabs(value) < 1e18) {
+    std::snprintf(text, sizeof text, "%.0f", value);
+    return text;
+  }
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
+
+std::string scalar_text(const Tensor& tensor) {
+  if (tensor.dtype == DType::f64) return exact_number(tensor.scalar_value);
+  if (!is_integer(tensor.dtype)) {
+    char text[40];
+    const auto value = static_cast<float>(tensor.scalar_value);  // every other type fits in f32
+    return {text, std::to_chars(text, text + sizeof text, value).ptr};
+  }
+  const __int128 value = to_integer(tensor.dtype, tensor.scalar_bits);
+  return value < 0 ? std::to_string(static_cast<int64_t>(value))
+                   : std::to_string(static_cast<uint64_t>(value));
 }
 
 template <typename List>
@@ -48,7 +68,7 @@ std::string operand_text(const Tensor& tensor, const Case& c) {
   std::string text = "  " + tensor.spec->name + ": " + kind_name(tensor.spec->kind) + " " +
                      std::string(name(tensor.dtype));
   if (!tensor.present) return text + ", absent\n";
-  if (tensor.is_scalar()) return text + " = " + number(tensor.scalar_value) + "\n";
+  if (tensor.is_scalar()) return text + " = " + scalar_text(tensor) + "\n";
   text += " " + bracketed(tensor.shape);
   text += tensor.is_contiguous() ? " contiguous" : " strides " + bracketed(tensor.strides);
   if (tensor.offset != 0) text += ", offset " + std::to_string(tensor.offset);
@@ -56,7 +76,7 @@ std::string operand_text(const Tensor& tensor, const Case& c) {
   if (const auto recipe = c.values.find(tensor.spec->name); recipe != c.values.end()) {
     text += ", values " + recipe->second.name;
     for (const auto& [key, value] : recipe->second.parameters)
-      text += " " + key + "=" + number(value);
+      text += " " + key + "=" + exact_number(value);
   }
   return text + "\n";
 }
@@ -95,25 +115,19 @@ std::string case_text(const Case& c, const CheckResult& result) {
   return text;
 }
 
-/// Whether an error in ulps says something: not of NaN or infinity, nor of an unwritten element.
-bool has_error(const ElementReport& e) {
-  return e.written && std::isfinite(e.error_ulps) && e.got.find_first_of("nN") == std::string::npos;
-}
-
-/// A bigger error is worse; NaN or infinity in place of a number is the worst.
-double badness(const ElementReport& e) { return has_error(e) ? e.error_ulps : HUGE_VAL; }
-
-std::string element_text(const char* title, const ElementReport& e) {
+std::string element_text(const char* title, const ElementReport& e, const std::string& stored) {
   std::string text = std::string(title) + " " + e.output + bracketed(e.at) + "\n";
   char bits[24];
   std::snprintf(bits, sizeof bits, "0x%llx", static_cast<unsigned long long>(e.got_bits));
   text +=
       "  got       " + (e.written ? e.got + " (" + bits + ")" : "nothing: never written") + "\n";
+  text += stored;
   text += "  accepted  " + e.accepted + "\n";
   text += "  exact     " + e.exact + "\n";
-  if (has_error(e)) text += "  error     " + number(e.error_ulps) + " ulps\n";
-  text += "  allowance " + number(e.allowance) + "\n";
+  if (!e.error_text.empty()) text += "  error     " + e.error_text + "\n";
+  if (!e.allowance_text.empty()) text += "  allowance " + e.allowance_text + "\n";
   for (const AllowanceTerm& term : e.terms) {
+    if (e.allowance_text.empty()) break;  // NaN expected, nothing written: no distance to allow
     text += "    " + number(term.value) + "  " + term.name;
     if (!term.source.empty()) text += "  (" + term.source + ")";
     text += "\n";
@@ -123,34 +137,47 @@ std::string element_text(const char* title, const ElementReport& e) {
   return text;
 }
 
-std::string elements_text(const Checker& checker, const CheckResult& result) {
+std::string store_text(Checker& checker, const CheckResult& result, const std::string& output,
+                       int64_t element) {
+  const auto store = checker.last_store(result, output, element);
+  if (!store) return "  stored    by no thread that ran\n";
+  std::string text =
+      "  stored    by block " + bracketed(store->block) + " thread " + bracketed(store->thread);
+  if (store->line > 0) text += " at " + base_name(store->file) + ":" + std::to_string(store->line);
+  if (store->ptx_line > 0) text += " (PTX line " + std::to_string(store->ptx_line) + ")";
+  if (store->count > 1) text += ", the last of " + std::to_string(store->count) + " stores";
+  return text + "\n";
+}
+
+std::string elements_text(Checker& checker, const CheckResult& result) {
   const Verdict& verdict = result.verdict;
   if (verdict.wrong_elements.empty() || !result.run.outputs) return "";
-  std::vector<ElementReport> reports;
-  for (int64_t at : verdict.wrong_elements) {
-    if (reports.size() == kExplained) break;
-    reports.push_back(
-        checker.judge().explain(*result.instance, *result.run.outputs, verdict.first_output, at));
+  const auto explained = [&](const char* title, const std::string& name, int64_t element) {
+    const ElementReport report =
+        checker.judge().explain(*result.instance, *result.run.outputs, name, element);
+    return "\n" + element_text(title, report, store_text(checker, result, name, element));
+  };
+  const std::string& first = verdict.first_output;
+  const auto [worst, worst_element] = shown_element(verdict);
+  std::string text;
+  if (worst == first && worst_element == verdict.wrong_elements.front()) {
+    text = explained(verdict.worst_element < 0 ? "first unwritten element"
+                     : verdict.wrong == 1      ? "wrong element"
+                                               : "first and worst wrong element",
+                     first, worst_element);
+  } else {
+    text = explained("worst wrong element", worst, worst_element) +
+           explained("first wrong element", first, verdict.wrong_elements.front());
   }
-  const auto worst =
-      std::max_element(reports.begin(), reports.end(),
-                       [](const auto& a, const auto& b) { return badness(a) < badness(b); });
-  std::string text = "\n" + element_text("first wrong element", reports.front());
-  if (worst != reports.begin()) {
-    const bool all = reports.size() == verdict.wrong_elements.size();
-    const std::string title =
-        all ? "worst" : "worst of the first " + std::to_string(reports.size());
-    text += element_text((title + " wrong element").c_str(), *worst);
-  }
-  const Tensor* output = result.instance->find(verdict.first_output);
+  const Tensor* output = result.instance->find(first);
   if (output) {
-    text += "\nwhere in " + verdict.first_output + " " + bracketed(output->shape) + ": " +
+    text += "\nwhere in " + first + " " + bracketed(output->shape) + ": " +
             picture(*output, verdict.wrong_elements);
   }
   return text;
 }
 
-std::string verdict_text(const Checker& checker, const CheckResult& result) {
+std::string verdict_text(Checker& checker, const CheckResult& result) {
   const Verdict& v = result.verdict;
   std::string text = "judged    " + std::to_string(v.judged) +
                      " elements: " + std::to_string(v.wrong) + " wrong, " +
@@ -178,17 +205,17 @@ std::string diagnostic_text(const Diagnostic& d) {
 std::string finding_text(const Finding& f) {
   std::string text = f.kernel + ": " + f.kind;
   if (f.rule != f.kind && !f.rule.empty()) text += " (" + f.rule + ")";
-  text += " at " + base_name(f.file);
-  if (f.line > 0) text += ":" + std::to_string(f.line);
+  text += " at " + base_name(f.shown_file());
+  if (f.shown_line() > 0) text += ":" + std::to_string(f.shown_line());
   return text + ": " + f.message + "\n";
 }
 
-std::string places_text(const CheckResult& result) {
+std::string places_text(const std::vector<Finding>& findings) {
   std::string text;
-  for (const Finding& f : result.findings) {
+  for (const Finding& f : findings) {
     if (const std::string rule = rule_text(f.rule); !rule.empty()) text += "\nrule " + rule;
-    if (const std::string lines = source_excerpt(f.file, f.line); !lines.empty()) {
-      text += "\n" + base_name(f.file) + "\n" + lines;
+    if (const std::string lines = source_excerpt(f.shown_file(), f.shown_line()); !lines.empty()) {
+      text += "\n" + base_name(f.shown_file()) + "\n" + lines;
     }
   }
   return text;
@@ -220,10 +247,14 @@ std::string compare_with_recorded(const Recorded& recorded, const CheckResult& r
   return text.empty() ? "same" : text;
 }
 
-std::string explain_case(const Checker& checker, const Case& c, const CheckResult& result,
+std::string explain_case(Checker& checker, const Case& c, const CheckResult& result,
                          const std::string& command) {
   std::string text;
-  for (const Finding& f : result.findings) text += finding_text(f);
+  std::vector<Finding> findings = result.findings;
+  for (Finding& f : findings) {
+    checker.locate(result, f);
+    text += finding_text(f);
+  }
   if (result.outcome == Outcome::skipped) text += "skipped: " + result.skipped + "\n";
   if (result.outcome == Outcome::pass) text += c.kernel + ": pass\n";
   text += "\n" + case_text(c, result);
@@ -232,7 +263,7 @@ std::string explain_case(const Checker& checker, const Case& c, const CheckResul
   }
   if (!result.run.diagnostics.empty()) text += "\n";
   for (const Diagnostic& d : result.run.diagnostics) text += diagnostic_text(d);
-  text += places_text(result);
+  text += places_text(findings);
   text += "\n";
   if (!c.recorded.kind.empty()) {
     text += "recorded  " + compare_with_recorded(c.recorded, result) + "\n";

@@ -9,7 +9,7 @@
 namespace assay {
 
 /// `command` is the line that repeats the explanation.
-std::string explain_case(const Checker& checker, const Case& c, const CheckResult& result,
+std::string explain_case(Checker& checker, const Case& c, const CheckResult& result,
                          const std::string& command);
 
 /// Where the wrong elements of an output lie, in characters: `.` right, `+` some wrong, `#` all

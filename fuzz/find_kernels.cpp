@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <sstream>
 
 namespace assay {
@@ -71,9 +72,28 @@ ContractPtr find_planted(const std::string& kernel) {
 }
 
 InputError unknown_kernel(const std::string& kernel) {
+  std::error_code ignored;
+  if (fs::is_regular_file(kernel + ".toml", ignored)) {
+    return InputError({}, "unknown kernel '" + kernel +
+                              "'; a contract outside Assay is given by its "
+                              "path: did you mean " +
+                              kernel + ".toml, which is here?");
+  }
   const std::string nearest = nearest_name(kernel, known_names());
   const std::string hint = nearest.empty() ? "" : " (did you mean '" + nearest + "'?)";
   return InputError({}, "unknown kernel '" + kernel + "'" + hint + "; `assay list` names them");
+}
+
+/// Folders, seeds and reports tell kernels apart by name.
+void check_names_differ(const std::vector<ContractPtr>& contracts) {
+  std::map<std::string, std::string> seen;
+  for (const ContractPtr& contract : contracts) {
+    const auto [at, fresh] = seen.emplace(contract->name, contract->path);
+    if (!fresh) {
+      throw InputError({contract->path},
+                       "kernel '" + contract->name + "' is given twice, also by " + at->second);
+    }
+  }
 }
 
 }  // namespace
@@ -114,6 +134,7 @@ std::vector<ContractPtr> load_kernels(const std::vector<std::string>& names) {
     const std::vector<std::string> folders = kernel_folders();
     throw InputError({folders.empty() ? "" : folders.front()}, "no contract files here");
   }
+  check_names_differ(contracts);
   return contracts;
 }
 
@@ -129,7 +150,9 @@ ContractPtr contract_of_case(const Case& c, const std::string& case_file,
   }
   if (ContractPtr found = load_by_name(c.kernel)) return found;
   if (ContractPtr found = find_planted(c.kernel)) return found;
-  throw unknown_kernel(c.kernel);
+  throw InputError({case_file}, "unknown kernel '" + c.kernel +
+                                    "': no contract of it is beside this case or among Assay's "
+                                    "own; name it with --contract PATH/NAME.toml");
 }
 
 }  // namespace assay

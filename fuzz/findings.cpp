@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <tuple>
 
 namespace assay {
 
@@ -42,7 +43,10 @@ std::vector<FindingSet::Entry> FindingSet::sorted() const {
   std::vector<Entry> all;
   for (const auto& [identity, entry] : entries_) all.push_back(entry);
   std::sort(all.begin(), all.end(), [](const Entry& a, const Entry& b) {
-    return std::pair(a.order, a.finding.identity()) < std::pair(b.order, b.finding.identity());
+    const auto key = [](const Entry& e) {
+      return std::tuple(e.order, cause_rank(e.finding.kind), e.finding.identity());
+    };
+    return key(a) < key(b);
   });
   return all;
 }

@@ -22,7 +22,7 @@ class FindingSet {
   void merge(FindingSet other);
   bool contains(const Finding& finding) const { return entries_.contains(finding.identity()); }
   size_t size() const { return entries_.size(); }
-  /// In order of the first case.
+  /// In order of the first case; those of one case by cause.
   std::vector<Entry> sorted() const;
 
  private:

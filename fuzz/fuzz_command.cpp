@@ -173,7 +173,7 @@ class Overnight {
     kernel.executions += slots_[i]->executions();
     kernel.skipped += slots_[i]->skipped();
     executions_ += slots_[i]->executions();
-    skipped_ += slots_[i]->skipped();
+    skips_[worker.kernel] += slots_[i]->skipped();
     spent_[worker.kernel] += seconds;
     cases_[worker.kernel] += slots_[i]->executions();
     book_slice(kernel, seconds, files_in(folders_.corpus(worker.kernel)) - worker.kept_before);
@@ -195,8 +195,11 @@ class Overnight {
     const std::string path = folders_.faults(worker.kernel) + "/fault-" +
                              std::to_string(kernel.faults) + (text.empty() ? ".log" : ".case");
     write_file(path, text.empty() ? last_line(worker.log) + "\n" : text);
-    faults_.push_back({worker.kernel, "fault of Assay itself (" + reason + ")", path});
-    log_warning(worker.kernel + ": a worker died (" + reason + "); its case is " + path);
+    const std::string where =
+        text.empty() ? "between cases; its last words are in " + path : "its case is " + path;
+    faults_.push_back({worker.kernel, "fault of Assay itself (" + reason + "), " + where,
+                       text.empty() ? "" : path});
+    log_warning(worker.kernel + ": a worker died (" + reason + "), " + where);
     if (executions_ == 0 && faults_.size() > 3 * workers_.size()) {
       throw InputError({worker.log}, "workers die before their first case");
     }
@@ -230,7 +233,8 @@ class Overnight {
   }
 
   struct Fault {
-    std::string kernel, message, path;
+    std::string kernel, message;
+    std::string case_file;  ///< "" when it died between cases
   };
 
   const Options& options_;
@@ -242,26 +246,29 @@ class Overnight {
   std::vector<WorkerProcess> workers_;
   std::vector<Fault> faults_;
   std::map<std::string, double> spent_;
-  std::map<std::string, int64_t> cases_;
+  std::map<std::string, int64_t> cases_, skips_;
   int64_t executions_ = 0;
-  int64_t skipped_ = 0;
   int64_t slices_ = 0;
   SteadyClock::time_point start_ = SteadyClock::now();
 };
 
-/// A finding as its case file records it; the message is the file's last comment.
+/// A finding as its case file records it; the message is the file's last comment. A case file names
+/// the source alone; here it gets its folder back where it is the contract's own.
 FiledFinding read_finding(const std::string& path, const Contract& contract) {
   const Case c = load_case(path);
+  const std::string& source = contract.source.path;
+  const bool own = std::filesystem::path(source).filename() == c.recorded.file;
   FiledFinding filed;
   filed.finding = {contract.name,
                    c.recorded.kind,
                    c.recorded.rule,
-                   c.recorded.file,
+                   own ? source : c.recorded.file,
                    c.recorded.line,
                    c.comments.empty() ? "" : c.comments.back(),
                    c};
   filed.case_file = path;
   filed.contract = contract.path;
+  filed.shrunk = c.comments.empty() || c.comments[0].find("not shrunk") == std::string::npos;
   return filed;
 }
 
@@ -270,6 +277,7 @@ Report Overnight::report() const {
   report.command = Command::fuzz;
   report.seed = options_.seed;
   report.seconds = spent();
+  report.jobs = static_cast<int>(workers_.size());
   for (const ContractPtr& contract : contracts_) {
     KernelReport kernel;
     kernel.kernel = contract->name;
@@ -278,9 +286,10 @@ Report Overnight::report() const {
     if (const auto at = cases_.find(contract->name); at != cases_.end()) kernel.cases = at->second;
     if (const auto at = spent_.find(contract->name); at != spent_.end())
       kernel.seconds = at->second;
-    if (const KernelState& k = state_.at(contract->name); k.skipped > 0) {
-      kernel.skipped["not supported by this device"] = k.skipped;
+    if (const auto at = skips_.find(contract->name); at != skips_.end() && at->second > 0) {
+      kernel.skipped["not supported by this device"] = at->second;
     }
+    if (kernel.cases == 0) kernel.notes.insert("no case ran: the run ended before its turn");
     std::error_code ignored;
     std::vector<std::string> files;
     for (const auto& entry :
@@ -289,12 +298,16 @@ Report Overnight::report() const {
     }
     std::sort(files.begin(), files.end());
     for (const std::string& file : files) report.findings.push_back(read_finding(file, *contract));
+    const auto first = report.findings.end() - static_cast<std::ptrdiff_t>(files.size());
+    std::stable_sort(first, report.findings.end(), [](const auto& a, const auto& b) {
+      return cause_rank(a.finding.kind) < cause_rank(b.finding.kind);
+    });
     report.kernels.push_back(std::move(kernel));
   }
   for (const Fault& fault : faults_) {
     FiledFinding filed;
     filed.finding = {fault.kernel, "fault", "fault", "", 0, fault.message, {}};
-    filed.case_file = fault.path;
+    filed.case_file = fault.case_file;
     filed.contract = contract(fault.kernel).path;
     report.findings.push_back(std::move(filed));
   }

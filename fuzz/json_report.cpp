@@ -58,6 +58,12 @@ std::string json_report(const Report& report) {
     Json row = finding_json(filed.finding, filed.case_file);
     row["seen"] = filed.seen;
     row["known"] = filed.known;
+    row["shrunk"] = filed.shrunk;
+    row["with_above"] = filed.with_above;
+    if (filed.finding.stored_line > 0) {
+      row["stored_file"] = filed.finding.stored_file;
+      row["stored_line"] = filed.finding.stored_line;
+    }
     row["command"] = repro_command(filed);
     out["findings"].push_back(std::move(row));
   }

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
+#include <charconv>
 #include <map>
 
 #include "kernels_under_test/input_error.hpp"
@@ -26,6 +27,7 @@ constexpr std::array<CommandRow, 7> kCommands{{
     {Command::conform, "conform", "Compare the emulator's instructions with a GPU's"},
 }};
 
+constexpr int kMostJobs = 1024;  // far above any machine's cores: a slip of the hand
 const std::vector<std::string> kDevices{"ptx", "cuda", "torch"};
 const std::map<std::string, Format> kFormats{
     {"text", Format::text}, {"github", Format::github}, {"junit", Format::junit}};
@@ -57,19 +59,27 @@ struct RawOptions {
   std::string seed, cases, duration, jobs, format = "text", max_disk;
 };
 
-int64_t parse_count(const std::string& option, const std::string& text, int64_t least) {
-  size_t end = 0;
+/// Digits only; nothing before or after them.
+template <typename Integer>
+bool parse_whole(const std::string& text, Integer& value) {
+  const char* end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc{} && stopped == end;
+}
+
+int64_t parse_count(const std::string& option, const std::string& text, int64_t least,
+                    int64_t most) {
   int64_t value = 0;
-  try {
-    value = std::stoll(text, &end);
-  } catch (const std::exception&) {
-    end = 0;
-  }
-  if (end != text.size() || value < least) {
-    throw InputError({}, option + ": expected a whole number of at least " + std::to_string(least) +
-                             ", not '" + text + "'");
-  }
-  return value;
+  if (parse_whole(text, value) && value >= least && value <= most) return value;
+  const std::string limit = most == INT64_MAX ? "" : " and at most " + std::to_string(most);
+  throw InputError({}, option + ": expected a whole number of at least " + std::to_string(least) +
+                           limit + ", not '" + text + "'");
+}
+
+uint64_t parse_seed(const std::string& text) {
+  uint64_t value = 0;
+  if (parse_whole(text, value)) return value;
+  throw InputError({}, "--seed: expected a whole number from 0 to 2^64 - 1, not '" + text + "'");
 }
 
 void settle(const RawOptions& raw, Options& o) {
@@ -82,10 +92,9 @@ void settle(const RawOptions& raw, Options& o) {
     throw InputError({}, "unknown format '" + raw.format + "'; there are text, github, junit");
   }
   o.format = format->second;
-  if (!raw.seed.empty()) o.seed = static_cast<uint64_t>(parse_count("--seed", raw.seed, 0));
-  if (!raw.cases.empty()) o.cases = parse_count("--cases", raw.cases, 1);
-  if (!raw.jobs.empty()) o.jobs = static_cast<int>(parse_count("--jobs", raw.jobs, 1));
-  if (o.jobs > 1024) throw InputError({}, "--jobs: at most 1024");
+  if (!raw.seed.empty()) o.seed = parse_seed(raw.seed);
+  if (!raw.cases.empty()) o.cases = parse_count("--cases", raw.cases, 1, INT64_MAX);
+  if (!raw.jobs.empty()) o.jobs = static_cast<int>(parse_count("--jobs", raw.jobs, 1, kMostJobs));
   if (!raw.duration.empty()) o.seconds = parse_duration(raw.duration);
   if (!raw.max_disk.empty()) o.max_disk_bytes = parse_bytes(raw.max_disk);
 }

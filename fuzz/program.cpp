@@ -1,7 +1,9 @@
 #include "fuzz/program.hpp"
 
+#include <filesystem>
 #include <iostream>
 #include <new>
+#include <system_error>
 #include <thread>
 
 #include "fuzz/log.hpp"
@@ -53,6 +55,13 @@ int run_program(const std::vector<std::string>& arguments, Streams streams) {
     return static_cast<int>(Exit::missing);
   } catch (const std::bad_alloc&) {
     streams.err << "assay: out of memory\n";
+    return static_cast<int>(Exit::missing);
+  } catch (const std::filesystem::filesystem_error& error) {
+    streams.err << "assay: " << error.path1().string() << ": " << error.code().message() << "\n";
+    return static_cast<int>(Exit::bad_input);
+  } catch (const std::system_error& error) {
+    // Threads and processes that the machine does not give.
+    streams.err << "assay: " << error.what() << "\n";
     return static_cast<int>(Exit::missing);
   }
 }

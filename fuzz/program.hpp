@@ -19,7 +19,8 @@ struct Streams {
 };
 
 /// Parses `arguments` (without the program's name), runs the command and returns the exit status;
-/// never throws. One line on `err` for bad input and for what is missing.
+/// throws only what is a fault of Assay itself. One line on `err` for bad input and for what is
+/// missing.
 int run_program(const std::vector<std::string>& arguments, Streams streams);
 
 Exit run_list(const Options& options, Streams streams);

@@ -62,7 +62,7 @@ void KernelReport::add(const Case& c, const CheckResult& result, double spent) {
     weak += result.verdict.weak;
   }
   for (const std::string& line : result.verdict.missing_policies) {
-    notes.insert("policy missing in the contract, paste: " + line);
+    notes.insert("policy missing in the contract, add under [policy]: " + line);
   }
   for (const Program& program : *result.programs) {
     if (!program.note.empty()) notes.insert(program.note);
@@ -107,6 +107,11 @@ int64_t Report::new_findings() const {
                        [](const FiledFinding& filed) { return !filed.known; });
 }
 
+int64_t Report::causes() const {
+  return std::count_if(findings.begin(), findings.end(),
+                       [](const FiledFinding& filed) { return !filed.known && !filed.with_above; });
+}
+
 int64_t Report::found_pairs() const {
   return std::count_if(pairs.begin(), pairs.end(),
                        [](const PairReport& pair) { return pair.found; });
@@ -137,6 +142,7 @@ Exit Report::exit() const {
     const bool all = found_pairs() == static_cast<int64_t>(pairs.size());
     return sound && all && false_alarms() == 0 ? Exit::clean : Exit::findings;
   }
+  if (command == Command::list) return Exit::clean;
   if (new_findings() > 0) return Exit::findings;
   if (proves_nothing()) return Exit::bad_input;
   return skipped_cases() > 0 ? Exit::skipped : Exit::clean;

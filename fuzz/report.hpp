@@ -43,6 +43,9 @@ struct FiledFinding {
   std::string contract;   ///< path of the contract file
   int64_t seen = 1;       ///< how often it was met
   bool known = false;     ///< an entry of corpus/KERNEL/open says so: listed, no failure
+  bool shrunk = true;     ///< no simpler case fails in the same way; false: a limit came first
+  bool with_above =
+      false;  ///< the case that showed the one before showed it too: one cause, likely
 };
 
 /// One pair of `score`.
@@ -63,6 +66,7 @@ struct Report {
   Command command = Command::smoke;
   uint64_t seed = 0;
   double seconds = 0;
+  int jobs = 1;  ///< workers, over which the kernels' seconds are summed
   std::vector<KernelReport> kernels;
   std::vector<FiledFinding> findings;
   std::vector<PairReport> pairs;  ///< score only
@@ -72,6 +76,7 @@ struct Report {
   /// Whether a kernel had no judged element although the device skipped nothing.
   bool proves_nothing() const;
   int64_t new_findings() const;  ///< without the known ones
+  int64_t causes() const;        ///< of them, those that are not `with_above`
   int64_t found_pairs() const;
   int64_t false_alarms() const;
   double median_seconds() const;  ///< over the pairs found

@@ -1,5 +1,6 @@
 #include "fuzz/shrink.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <set>
@@ -10,19 +11,20 @@ namespace assay {
 
 namespace {
 
-struct SameFailure {
-  Finding finding;
-  Recorded recorded;
-};
+/// A mismatch this many times beyond what is allowed stays so while it shrinks: a marginal one may
+/// have another cause, and convinces nobody.
+constexpr double kBlatant = 8;
 
 /// The failure `identity` as case `c` shows it, or nothing. A case that cannot be built or compiled
-/// fails differently.
-std::optional<SameFailure> same_failure(Checker& checker, const Case& c,
-                                        const std::string& identity) {
+/// fails differently. `times`: what a mismatch must exceed its allowance by.
+std::optional<Finding> same_failure(Checker& checker, const Case& c, const std::string& identity,
+                                    double times) {
   try {
     const CheckResult result = checker.check(c);
     for (const Finding& f : result.findings) {
-      if (f.identity() == identity) return SameFailure{f, recorded_of(f, result)};
+      if (f.identity() != identity) continue;
+      if (f.kind == "mismatch" && result.verdict.worst_times < times) break;
+      return f;
     }
   } catch (const InputError&) {
   }
@@ -49,6 +51,9 @@ ShrinkResult shrink(Checker& checker, const Finding& finding, const ShrinkLimits
   const Clock clock(limits.seconds);
   ShrinkResult result{finding.the_case, finding};
   result.the_case.recorded = {};
+  const double times = finding.kind == "mismatch"
+                           ? std::min(kBlatant, checker.check(finding.the_case).verdict.worst_times)
+                           : 0;
   std::set<std::string> tried{print_case(result.the_case)};
 
   const auto step = [&]() -> bool {
@@ -56,9 +61,9 @@ ShrinkResult shrink(Checker& checker, const Finding& finding, const ShrinkLimits
       if (result.checks >= limits.checks || clock.over()) return false;
       if (!tried.insert(print_case(simpler)).second) continue;
       ++result.checks;
-      if (auto same = same_failure(checker, simpler, identity)) {
+      if (auto same = same_failure(checker, simpler, identity, times)) {
         result.the_case = std::move(simpler);
-        result.finding = std::move(same->finding);
+        result.finding = std::move(*same);
         return true;
       }
     }
@@ -67,9 +72,13 @@ ShrinkResult shrink(Checker& checker, const Finding& finding, const ShrinkLimits
   };
   while (step()) ++result.accepted;
 
-  if (auto same = same_failure(checker, result.the_case, identity)) {
-    result.the_case.recorded = same->recorded;
-    result.finding = std::move(same->finding);
+  const CheckResult last = checker.check(result.the_case);
+  for (const Finding& f : last.findings) {
+    if (f.identity() != identity) continue;
+    result.the_case.recorded = recorded_of(f, last);
+    result.finding = f;
+    checker.locate(last, result.finding);
+    break;
   }
   result.finding.the_case = result.the_case;
   return result;

@@ -2,7 +2,9 @@
 // CI: the same seed gives the same cases, and with --cases the same report, whatever the jobs.
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
+#include <functional>
 #include <mutex>
 #include <ostream>
 
@@ -19,9 +21,11 @@ namespace assay {
 namespace {
 
 constexpr double kDefaultSeconds = 20;
-/// Shrinking in smoke: enough for a readable case, a few seconds at most a finding. The time is a
+/// Shrinking in smoke: most cases reach their smallest in these checks, within 2 s. The time is a
 /// guard for cases of a second each; `assay shrink` goes on to the end.
-constexpr ShrinkLimits kQuickShrink{400, 10};
+constexpr ShrinkLimits kQuickShrink{2000, 5};
+/// What shrinking may add to the time that --for gives.
+constexpr double kOverTime = 0.5;
 
 struct Item {
   size_t kernel = 0;
@@ -90,6 +94,14 @@ std::set<std::string> known_identities(const Contract& contract) {
 struct Tally {
   std::vector<KernelReport> kernels;
   FindingSet findings;
+  std::map<size_t, int64_t> covered;  ///< covering cases that ran, by kernel
+  /// The first case without a judged element, by kernel and reason.
+  std::map<std::pair<size_t, std::string>, std::pair<int64_t, Case>> unjudged;
+
+  void add_unjudged(const std::pair<size_t, std::string>& key, int64_t order, const Case& c) {
+    const auto [at, fresh] = unjudged.try_emplace(key, order, c);
+    if (!fresh && order < at->second.first) at->second = {order, c};
+  }
 };
 
 class SmokeRun {
@@ -108,8 +120,12 @@ class SmokeRun {
       const std::lock_guard lock(mutex_);
       for (size_t k = 0; k < contracts_.size(); ++k) total.kernels[k].add(tally.kernels[k]);
       total.findings.merge(std::move(tally.findings));
+      for (const auto& [k, count] : tally.covered) total.covered[k] += count;
+      for (const auto& [key, first] : tally.unjudged)
+        total.add_unjudged(key, first.first, first.second);
     });
     end_progress();
+    note_uncovered(total);
     return total;
   }
 
@@ -118,6 +134,18 @@ class SmokeRun {
   }
 
  private:
+  void note_uncovered(Tally& total) {
+    std::map<size_t, int64_t> all;
+    for (int64_t order = 0; order < std::min(cases_.covering(), last_); ++order)
+      ++all[cases_.at(order).kernel];
+    for (const auto& [k, count] : all) {
+      if (total.covered[k] == count) continue;
+      total.kernels[k].notes.insert("the time was over after " + std::to_string(total.covered[k]) +
+                                    " of the " + std::to_string(count) +
+                                    " cases that cover each dtype and knob");
+    }
+  }
+
   Tally empty_tally() const {
     Tally tally;
     for (const ContractPtr& contract : contracts_) {
@@ -136,7 +164,9 @@ class SmokeRun {
     while (!failed_) {
       const int64_t order = next_++;
       if (order >= last_) return;
-      if (seconds_ && order >= cases_.covering() && spent() >= *seconds_) return;
+      // A time that was asked for holds; the default one waits for the covering cases.
+      const bool may_stop = options_.seconds || order >= cases_.covering();
+      if (seconds_ && may_stop && spent() >= *seconds_) return;
       try {
         check(bench, cases_.at(order), tally);
       } catch (...) {
@@ -154,6 +184,9 @@ class SmokeRun {
     CheckResult result = bench.checker(*contracts_[item.kernel]).check(item.the_case);
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
     tally.kernels[item.kernel].add(item.the_case, result, spent.count());
+    if (item.order < cases_.covering()) ++tally.covered[item.kernel];
+    if (result.outcome == Outcome::skipped && result.run.status != RunStatus::unsupported)
+      tally.add_unjudged({item.kernel, result.skipped}, item.order, item.the_case);
     for (Finding& finding : result.findings) tally.findings.add(std::move(finding), item.order);
   }
 
@@ -175,22 +208,51 @@ const Contract& contract_named(const std::vector<ContractPtr>& contracts, const 
   throw InputError({}, "no contract named " + name);
 }
 
-/// Shrinks each finding and writes it as a case file under `folder`/KERNEL.
+std::string out_folder(const Options& options, const Contract& contract) {
+  const std::string folder = (options.out.empty() ? "out" : options.out) + "/" + contract.name;
+  make_folder(folder);
+  return folder;
+}
+
+/// Writes the first case of each reason for which cases were not judged, and notes where it is.
+void file_unjudged(const Options& options, const std::vector<ContractPtr>& contracts,
+                   Tally& tally) {
+  std::map<size_t, int> written;
+  for (const auto& [key, first] : tally.unjudged) {
+    const auto& [kernel, reason] = key;
+    const int number = ++written[kernel];
+    const std::string path = out_folder(options, *contracts[kernel]) + "/not-judged" +
+                             (number > 1 ? "-" + std::to_string(number) : "") + ".case";
+    Case c = first.second;
+    c.comments = {"not judged: " + reason};
+    write_file(path, print_case(c));
+    tally.kernels[kernel].notes.insert("the first case not judged (" + reason + ") is " + path);
+  }
+}
+
+/// Shrinks each finding and writes it as a case file under `folder`/KERNEL. `left`: seconds for
+/// all.
 std::vector<FiledFinding> file_findings(const Options& options, const FindingSet& findings,
-                                        const std::vector<ContractPtr>& contracts) {
+                                        const std::vector<ContractPtr>& contracts,
+                                        std::function<double()> left) {
   std::vector<FiledFinding> filed;
+  int64_t previous = -1;
   Workbench bench(options.device);
-  const std::string root = options.out.empty() ? "out" : options.out;
   for (const FindingSet::Entry& entry : findings.sorted()) {
     const Contract& contract = contract_named(contracts, entry.finding.kernel);
-    ShrinkResult smaller = shrink(bench.checker(contract), entry.finding, kQuickShrink);
+    ShrinkLimits limits = kQuickShrink;
+    const double share = left() / static_cast<double>(findings.size() - filed.size());
+    limits.seconds = std::clamp(share, 0.01, limits.seconds);
+    ShrinkResult smaller = shrink(bench.checker(contract), entry.finding, limits);
     smaller.the_case.comments = {"found by `assay smoke --seed " + std::to_string(options.seed) +
                                      "`, case " + std::to_string(entry.order),
                                  smaller.finding.message};
-    const std::string folder = root + "/" + contract.name;
-    make_folder(folder);
-    FiledFinding one{smaller.finding, folder + "/" + slug(entry.finding) + ".case", contract.path,
-                     entry.seen};
+    FiledFinding one{smaller.finding,
+                     out_folder(options, contract) + "/" + slug(entry.finding) + ".case",
+                     contract.path, entry.seen};
+    one.shrunk = smaller.fixpoint;
+    one.with_above = entry.order == previous;
+    previous = entry.order;
     write_file(one.case_file, print_case(smaller.the_case));
     one.known = known_identities(contract).contains(entry.finding.identity());
     filed.push_back(std::move(one));
@@ -198,23 +260,11 @@ std::vector<FiledFinding> file_findings(const Options& options, const FindingSet
   return filed;
 }
 
-void check_names_differ(const std::vector<ContractPtr>& contracts) {
-  std::map<std::string, std::string> seen;
-  for (const ContractPtr& contract : contracts) {
-    const auto [at, fresh] = seen.emplace(contract->name, contract->path);
-    if (!fresh) {
-      throw InputError({contract->path},
-                       "kernel '" + contract->name + "' is given twice, also by " + at->second);
-    }
-  }
-}
-
 }  // namespace
 
 Exit run_smoke(const Options& options, Streams streams) {
   make_device(options.device);
   const std::vector<ContractPtr> contracts = load_kernels(options.kernels);
-  check_names_differ(contracts);
   log_info("assay smoke: seed " + std::to_string(options.seed) + ", " +
            std::to_string(contracts.size()) + " kernels");
   SmokeRun run(options, contracts);
@@ -223,8 +273,12 @@ Exit run_smoke(const Options& options, Streams streams) {
   Report report;
   report.command = Command::smoke;
   report.seed = options.seed;
+  report.jobs = worker_count(options);
+  report.findings = file_findings(options, tally.findings, contracts, [&] {
+    return options.seconds ? *options.seconds + kOverTime - run.spent() : HUGE_VAL;
+  });
+  file_unjudged(options, contracts, tally);
   report.kernels = std::move(tally.kernels);
-  report.findings = file_findings(options, tally.findings, contracts);
   report.seconds = run.spent();
   print_report(report, options, streams);
   if (report.exit() == Exit::bad_input) {

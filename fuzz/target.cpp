@@ -108,7 +108,9 @@ void Target::file(const Finding& finding, const CheckResult& result) {
   write_file(path, print_case(raw));  // first of all: shrinking may die
   ShrinkLimits limits{static_cast<int64_t>(settings_.shrink_checks), kShrinkSeconds};
   ShrinkResult smaller = shrink(checker_, finding, limits);
-  smaller.the_case.comments = {"found by the fuzz target", smaller.finding.message};
+  smaller.the_case.comments = {
+      std::string("found by the fuzz target") + (smaller.fixpoint ? "" : ", not shrunk fully"),
+      smaller.finding.message};
   write_file(path, print_case(smaller.the_case));
 }
 

@@ -46,38 +46,54 @@ std::string weak_text(const KernelReport& kernel) {
 }
 
 std::string variants_text(const KernelReport& kernel) {
-  if (kernel.variants.empty()) return "-";  // not counted: the cases ran in worker processes
   return format("%zu of %lld", kernel.variants.size(),
                 static_cast<long long>(kernel.variants_total));
 }
 
 std::string kernel_table(const Report& report) {
-  std::vector<std::vector<std::string>> rows{
-      {"kernel", "cases", "variants", "skipped", "weak %", "findings", "seconds"}};
+  // Worker processes of an overnight run count cases, neither variants nor weak elements.
+  const bool counted = report.command != Command::fuzz;
+  std::vector<std::vector<std::string>> rows{{"kernel", "cases"}};
+  if (counted) rows[0].insert(rows[0].end(), {"variants", "skipped", "weak %"});
+  if (!counted) rows[0].push_back("skipped");
+  rows[0].push_back("findings");
+  rows[0].push_back(report.jobs > 1 ? "seconds of " + std::to_string(report.jobs) + " jobs"
+                                    : "seconds");
   for (const KernelReport& kernel : report.kernels) {
     const auto findings = std::count_if(
         report.findings.begin(), report.findings.end(),
         [&](const FiledFinding& filed) { return filed.finding.kernel == kernel.kernel; });
-    rows.push_back({kernel.kernel, std::to_string(kernel.cases), variants_text(kernel),
-                    std::to_string(kernel.skipped_cases()), weak_text(kernel),
-                    std::to_string(findings), format("%.1f", kernel.seconds)});
+    std::vector<std::string> row{kernel.kernel, std::to_string(kernel.cases)};
+    if (counted) row.push_back(variants_text(kernel));
+    row.push_back(std::to_string(kernel.skipped_cases()));
+    if (counted) row.push_back(weak_text(kernel));
+    row.push_back(std::to_string(findings));
+    row.push_back(format("%.1f", kernel.seconds));
+    rows.push_back(std::move(row));
   }
   return table(rows);
 }
 
 std::string place(const Finding& finding) {
-  return finding.file + (finding.line > 0 ? ":" + std::to_string(finding.line) : "");
+  const int line = finding.shown_line();
+  return finding.shown_file() + (line > 0 ? ":" + std::to_string(line) : "");
 }
 
 std::string finding_text(const FiledFinding& filed) {
   const Finding& f = filed.finding;
-  std::string text = place(f) + ": " + f.kernel + ": " + f.kind;
+  std::string text = (f.file.empty() ? "" : place(f) + ": ") + f.kernel + ": " + f.kind;
   if (f.rule != f.kind && !f.rule.empty()) text += " (" + f.rule + ")";
   text += ": " + f.message + "\n";
+  if (filed.with_above) text = "with the above, in the same case: " + text;
   if (filed.known) text += "  known: an entry of the kernel's open/ folder\n";
   if (filed.seen > 1) text += "  seen in " + std::to_string(filed.seen) + " cases\n";
   if (const std::string command = repro_command(filed); !command.empty()) {
     text += "  " + command + "\n";
+    if (!filed.shrunk) {
+      text += "  not shrunk fully: assay shrink" +
+              repro_command(filed).substr(std::string("assay repro").size()) + " --out " +
+              filed.case_file + "\n";
+    }
   }
   return text;
 }
@@ -110,6 +126,9 @@ std::string verdict_text(const Report& report) {
       break;
     case Exit::findings:
       text = format("%lld findings", static_cast<long long>(fresh));
+      if (report.causes() < fresh) {
+        text += format(", %lld distinct by case", static_cast<long long>(report.causes()));
+      }
       break;
     case Exit::skipped:
       text = format("no findings, but %lld cases skipped as unsupported",

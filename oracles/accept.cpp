@@ -51,6 +51,22 @@ Margins margins_of(const Cell& cell, double v, double e, double lo, double hi) {
   return m;
 }
 
+Excess excess_of(DType type, const Cell& cell, const Margins& m, double lo, double hi) {
+  Excess x;
+  x.times = x.times_internal = HUGE_VAL;
+  if (m.nan || m.infinite != 0 || !std::isfinite(cell.value)) return x;
+  const bool above = m.over > m.under;
+  const double outside = above ? m.over : m.under;
+  x.distance = std::fabs(cell.value - m.value);
+  x.internal = above ? hi : lo;
+  // Half an ulp of the exact value: the cell of a number far away (of 0) has another size.
+  x.allowance = x.internal + std::max(ulp(type, m.value) / 2, 0x1p-1074);
+  // Not distance / allowance, whose rounding can hide a small excess.
+  x.times = 1 + outside / x.allowance;
+  if (x.internal > 0) x.times_internal = 1 + outside / x.internal;
+  return x;
+}
+
 bool accepts_anything(double lo, double hi) {
   return std::isnan(lo) || std::isnan(hi) || (std::isinf(lo) && std::isinf(hi));
 }

@@ -39,6 +39,18 @@ Margins margins_of(const Cell& cell, double v, double e, double lo, double hi);
 /// Decides one element. `lo`, `hi`: the allowance, which may be infinite or NaN (anything).
 Decision decide(DType type, const Cell& cell, const Margins& margins, double lo, double hi);
 
+/// How far an element lies from its exact value, as a multiple of what is allowed on that side.
+struct Excess {
+  double distance = 0;   ///< |got - exact|
+  double allowance = 0;  ///< the side's allowance and half an ulp of the exact value
+  double internal = 0;   ///< the side's allowance alone
+  /// Above 1 exactly when the element is outside; infinite where the two cannot be compared (NaN,
+  /// infinities).
+  double times = 0;
+  double times_internal = 0;  ///< the same without the cell; infinite when nothing is allowed
+};
+Excess excess_of(DType type, const Cell& cell, const Margins& margins, double lo, double hi);
+
 /// The allowance accepts any value at all, NaN included.
 bool accepts_anything(double lo, double hi);
 

@@ -36,11 +36,36 @@ std::string element_text(DType type, uint64_t bits) {
   if (!std::isfinite(x)) return shortest(x);
   if (type == DType::f64) return shortest(x);
   char buffer[40];
+  double back = 0;
   for (int digits = 1; digits < 10; ++digits) {
     std::snprintf(buffer, sizeof buffer, "%.*g", digits, x);
-    double back = 0;
     std::from_chars(buffer, buffer + std::char_traits<char>::length(buffer), back);
     if (round_to_bits(type, back) == round_to_bits(type, x)) break;
+  }
+  return shortest(back);  // -10, not -1e+01
+}
+
+/// As many digits as the exact value has beside it: 0.18 of one type and of another are not equal.
+std::string full_text(DType type, uint64_t bits) {
+  const double x = is_integer(type) ? 0 : to_double(type, bits);
+  if (is_integer(type) || !std::isfinite(x)) return element_text(type, bits);
+  char buffer[40];
+  std::snprintf(buffer, sizeof buffer, "%.17g", x);
+  return buffer;
+}
+
+std::string brief(double x) {
+  char buffer[40];
+  std::snprintf(buffer, sizeof buffer, "%.6g", x);
+  return buffer;
+}
+
+/// A multiple above 1 never reads as 1.
+std::string multiple(double x) {
+  char buffer[40];
+  for (int digits = 4; digits <= 17; ++digits) {
+    std::snprintf(buffer, sizeof buffer, "%.*g", digits, x);
+    if (x == 1 || std::string_view(buffer) != "1") break;
   }
   return buffer;
 }
@@ -80,7 +105,7 @@ class Explainer {
     outputs.read(output, logical, 1, bits, &written);
     report_.written = written != 0;
     report_.got_bits = packed_bits(bits, 0, byte_size(output.dtype));
-    report_.got = element_text(output.dtype, report_.got_bits);
+    report_.got = full_text(output.dtype, report_.got_bits);
     for (const FormulaRoot& root : formula.graph.roots)
       if (root.operand == output.position) root_ = &root;
     rows_.start(instance, &outputs, settings_);
@@ -120,9 +145,12 @@ class Explainer {
     const Value& value = rows_.at(root_->raw_node, whole_);
     const int64_t k = position(value);
     const auto bits = static_cast<uint64_t>(value.i[k]);
-    report_.exact = element_text(output_.dtype, bits);
+    report_.exact = full_text(output_.dtype, bits);
     if (report_.accepted.empty()) report_.accepted = "the bits " + hex(output_.dtype, bits);
     if (is_floating(output_.dtype) && report_.written) set_error(to_double(output_.dtype, bits));
+    if (report_.written)
+      report_.error_text = "the bits differ; nothing but the copied bits is right";
+    if (report_.got_bits == bits) report_.error_text.clear();
     set_rule("R2");
   }
 
@@ -136,6 +164,10 @@ class Explainer {
     if (report_.accepted.empty())
       report_.accepted = expected.bounded ? "{" + element_text(output_.dtype, expected.bits) + "}"
                                           : "anything: nothing is documented here";
+    if (report_.written && status == kKnown) {
+      const __int128 off = to_integer(output_.dtype, report_.got_bits) - value.i[k];
+      if (off != 0) report_.error_text = "off by " + wide_text(off);
+    }
     set_rule("R3");
   }
 
@@ -152,14 +184,49 @@ class Explainer {
     double lo = value.lo == nullptr ? 0 : value.lo[k];
     double hi = value.hi == nullptr ? 0 : value.hi[k];
     report_.exact = formula_.multiprecision->text(rows_, root_->node, single_, 17);
-    const Margins exact = formula_.multiprecision->margins(
-        rows_, root_->node, single_, cell_of(output_.dtype, report_.got_bits), lo, hi);
+    const Cell cell = cell_of(output_.dtype, report_.got_bits);
+    const Margins exact =
+        formula_.multiprecision->margins(rows_, root_->node, single_, cell, lo, hi);
+    const Excess excess = excess_of(output_.dtype, cell, exact, lo, hi);
     if (report_.written) set_error(exact.value);
+    side_ = excess.allowance == 0 || !report_.written ? Side::wider
+            : exact.over > exact.under                ? Side::above
+                                                      : Side::below;
     list_terms();
     add_output_rounding(exact.value);
-    report_.allowance = std::max(lo, hi) + (std::isfinite(v) ? half_ulp(exact.value) : 0);
+    report_.allowance = of_side(lo, hi) + (std::isfinite(v) ? half_ulp(exact.value) : 0);
+    report_.times_allowed = excess.times;
+    report_.times_internal = excess.times_internal;
+    if (report_.written) describe_error(exact, excess);
     if (report_.accepted.empty()) report_.accepted = accepted_text(exact, lo, hi);
     set_rule(exact.nan ? "R5" : "R4");
+  }
+
+  /// The allowance on the side of the exact value where the element lies.
+  double of_side(double lo, double hi) const {
+    return side_ == Side::above ? hi : side_ == Side::below ? lo : std::max(lo, hi);
+  }
+
+  void describe_error(const Margins& exact, const Excess& excess) {
+    const double got = to_double(output_.dtype, report_.got_bits);
+    if (exact.nan != std::isnan(got) || exact.infinite != 0 || !std::isfinite(got)) {
+      if (exact.nan && std::isnan(got)) return;
+      report_.error_text = exact.nan             ? "not comparable: NaN expected"
+                           : std::isnan(got)     ? "not comparable: got NaN"
+                           : exact.infinite != 0 ? "not comparable: infinity expected"
+                                                 : "not comparable: got infinity";
+      if (exact.nan || exact.infinite != 0) return;
+    }
+    const double unit = ulp(output_.dtype, exact.value);
+    report_.allowance_text =
+        brief(report_.allowance / unit) + " ulps, absolute " + brief(report_.allowance);
+    if (!report_.error_text.empty()) return;
+    report_.error_text = brief(report_.error_ulps) + " ulps, absolute " + brief(excess.distance);
+    if (!(excess.times > 1)) return;
+    report_.error_text += ": " + multiple(excess.times) + " times what is allowed";
+    if (std::isfinite(excess.times_internal))
+      report_.error_text +=
+          " (" + multiple(excess.times_internal) + " times without the output's rounding)";
   }
 
   double half_ulp(double x) const { return ulp(output_.dtype, x) / 2; }
@@ -169,7 +236,7 @@ class Explainer {
     if (exact.nan) return "NaN";
     if (exact.infinite != 0) return exact.infinite > 0 ? "inf" : "-inf";
     const auto rounded = [this](double x) {
-      return element_text(output_.dtype, round_to_bits(output_.dtype, x));
+      return full_text(output_.dtype, round_to_bits(output_.dtype, x));
     };
     const std::string low = rounded(exact.value - lo);
     const std::string high = rounded(exact.value + hi);
@@ -189,7 +256,7 @@ class Explainer {
       const Value& value = rows_.at(root_->node, whole_);
       const int64_t k = position(value);
       const double own =
-          std::max(value.lo == nullptr ? 0 : value.lo[k], value.hi == nullptr ? 0 : value.hi[k]);
+          of_side(value.lo == nullptr ? 0 : value.lo[k], value.hi == nullptr ? 0 : value.hi[k]);
       if (own > 0 || std::isnan(own)) report_.terms.push_back({term_name(n), own, term_source(n)});
     }
     rows_.restart(settings_);
@@ -409,6 +476,8 @@ class Explainer {
   const std::vector<int64_t> at_;
   const EvaluationSettings settings_;
   const FormulaRoot* root_ = nullptr;
+  enum class Side { wider, above, below };
+  Side side_ = Side::wider;
   Chunk single_;
   Chunk whole_;
   ElementReport report_;

@@ -135,7 +135,7 @@ class CaseJudge {
     read_box(instance_, &outputs_, *output_, low, extent, bits_.data(), written_.data());
     const int64_t missing = std::count(written_.begin(), written_.end(), uint8_t{0});
     verdict_.unwritten += missing;
-    if (missing > 0 && missing < 4096) list_unwritten();
+    if (missing > 0) list_unwritten();
     if (root_ == nullptr) return;
     chunk_ = chunk_for(formula_.graph, rows_, *output_, low, extent);
     verdict_.judged += count_ - missing;
@@ -189,7 +189,7 @@ class CaseJudge {
       verdict_.rule = "R1";
       verdict_.first_output = output_->spec->name;
     }
-    for (int64_t k = 0; k < count_; ++k)
+    for (int64_t k = 0; k < count_ && verdict_.wrong_elements.size() < kWrongListed; ++k)
       if (written_[static_cast<size_t>(k)] == 0) list(k);
   }
 
@@ -199,11 +199,20 @@ class CaseJudge {
       verdict_.wrong_elements.push_back(output_->linear(coordinates(place)));
   }
 
-  void wrong(int64_t place, const char* rule) {
+  /// `times`: its distance from the exact value as a multiple of what is allowed.
+  void wrong(int64_t place, const char* rule, double times) {
     ++verdict_.wrong;
-    if (verdict_.first_output.empty()) verdict_.first_output = output_->spec->name;
-    if (verdict_.rule.empty() || verdict_.rule == "R1") verdict_.rule = rule;
+    if (verdict_.rule.empty() || verdict_.rule == "R1") {
+      // A wrong value goes before elements of another output that nothing was stored to.
+      if (verdict_.first_output != output_->spec->name) verdict_.wrong_elements.clear();
+      verdict_.first_output = output_->spec->name;
+      verdict_.rule = rule;
+    }
     list(place);
+    if (verdict_.worst_element >= 0 && !(times > verdict_.worst_times)) return;
+    verdict_.worst_times = times;
+    verdict_.worst_output = output_->spec->name;
+    verdict_.worst_element = output_->linear(coordinates(place));
   }
 
   // --- bits and integers -------------------------------------------------------------------------
@@ -229,7 +238,7 @@ class CaseJudge {
       if (!known)
         ++verdict_.no_bound;
       else if (packed_bits(bits_.data(), place, bytes) != static_cast<uint64_t>(value.i[at]))
-        wrong(place, "R2");
+        wrong(place, "R2", HUGE_VAL);
     });
   }
 
@@ -248,7 +257,7 @@ class CaseJudge {
       if (!expected.bounded)
         ++verdict_.no_bound;
       else if (expected.bits != got_bits(place))
-        wrong(place, "R3");
+        wrong(place, "R3", HUGE_VAL);
     });
   }
 
@@ -399,6 +408,13 @@ class CaseJudge {
                             : decide(output_->dtype, c, m, open.lo, open.hi);
   }
 
+  double times_allowed(const Open& open) const {
+    const Cell c = cell(open);
+    return excess_of(output_->dtype, c, margins_of(c, open.v, open.e, open.lo, open.hi), open.lo,
+                     open.hi)
+        .times;
+  }
+
   Decision first_decision(const Open& open) const {
     if (options_.first_tier != Tier::running_double) return Decision::doubt;
     const Cell c = cell(open);
@@ -432,7 +448,8 @@ class CaseJudge {
       if (!empty_row_accepts(open)) left.push_back(open);
     if (left.empty()) return;
     if (contract_.policy.range != RangePolicy::safe) left = judge_widened(left);
-    for (const Open& open : left) wrong(open.place, std::isnan(open.v) ? "R5" : "R4");
+    for (const Open& open : left)
+      wrong(open.place, std::isnan(open.v) ? "R5" : "R4", times_allowed(open));
   }
 
   /// The formula gives NaN although no input is NaN: an all-masked row, 0/0 (rule R8).
@@ -497,14 +514,16 @@ class CaseJudge {
     } else if (v.unwritten > 0) {
       v.outcome = Outcome::mismatch;
       v.rule = "R1";
-      v.message = v.first_output + ": " + std::to_string(v.unwritten) + " elements unwritten";
+      v.message = v.first_output + ": " + (v.judged == 0 ? "all " : "") +
+                  std::to_string(v.unwritten) + " elements unwritten";
     } else if (v.undecided > 0) {
       v.outcome = Outcome::undecided;
       v.rule = "R6";
       v.message = std::to_string(v.undecided) + " elements undecided in the last tier";
     } else if (v.judged > 0 && v.no_bound == v.judged) {
       v.outcome = Outcome::skipped;
-      v.message = "no documented bound for any element";
+      v.rule = "R10";
+      v.message = "no documented bound for any element (R10)";
     } else if (v.judged == 0 && owned_without_formula()) {
       v.outcome = Outcome::skipped;
       v.message = "no formula for any output";

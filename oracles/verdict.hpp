@@ -35,8 +35,14 @@ struct ElementReport {
   std::string exact;      ///< 17 digits of the last tier
   std::string accepted;   ///< the accepted set: "[0.12499, 0.12501]", "NaN", "{-0, +0}"
   double error_ulps = 0;  ///< |got - exact| in ulps of the output type
-  double allowance = 0;   ///< absolute, output rounding included
-  std::string rule;       ///< "R3"
+  double allowance = 0;   ///< absolute, output rounding included, on the side where got lies
+  /// Distance from the exact value over what is allowed; above 1 is wrong, infinite when the two
+  /// cannot be compared. `times_internal`: both without the output's rounding.
+  double times_allowed = 0;
+  double times_internal = 0;
+  std::string error_text;      ///< error in ulps, absolute and as a multiple; or why there is none
+  std::string allowance_text;  ///< allowance in ulps and absolute; "" when nothing but one is right
+  std::string rule;            ///< "R3"
   std::vector<AllowanceTerm> terms;
   std::vector<FeedingInput> inputs;  ///< at most eight, the ones that matter most first
 };
@@ -55,8 +61,13 @@ struct Verdict {
   /// Guidance: the largest max(0, |got - exact| - ulp/2) / internal allowance over strongly judged
   /// elements; 0 when all are exact. Above 1 is a mismatch.
   double share = 0;
-  std::string first_output;                   ///< output of the first wrong element
-  std::vector<int64_t> wrong_elements;        ///< logical indices in first_output, at most 4096
+  std::string first_output;             ///< output of the first wrong element
+  std::vector<int64_t> wrong_elements;  ///< logical indices in first_output, at most 4096
+  /// Over all wrong elements, the first of those whose distance from the exact value is the largest
+  /// multiple of what is allowed (infinite: NaN or infinity against a number, wrong bits).
+  std::string worst_output;    ///< "" when no written element is wrong
+  int64_t worst_element = -1;  ///< logical index
+  double worst_times = 0;
   std::vector<std::string> missing_policies;  ///< lines to paste into the contract
 };
 

@@ -8,6 +8,7 @@
 #include "devices/device.hpp"
 #include "devices/launch_parameters.hpp"
 #include "devices/ptx/machine.hpp"
+#include "devices/ptx/watch.hpp"
 
 namespace assay {
 
@@ -90,8 +91,8 @@ class PtxDevice : public Device {
   std::map<int, int> add_operands(const Instance& instance, const RunOptions& options);
   LaunchConfig configure(const Instance& instance, const ResolvedLaunch& launch,
                          const Function& entry) const;
-  bool admit(const Loaded& loaded, const LaunchConfig& config, const ResolvedLaunch& launch,
-             Run& run) const;
+  bool admit(const Loaded& loaded, const LaunchConfig& config, const Instance& instance,
+             const ResolvedLaunch& launch, Run& run) const;
   void check_written(const Instance& instance, const std::map<int, int>& regions);
 
   const bool avx2_;
@@ -165,7 +166,7 @@ LaunchConfig PtxDevice::configure(const Instance& instance, const ResolvedLaunch
 }
 
 /// Whether the launch can run; otherwise `run` says why not.
-bool PtxDevice::admit(const Loaded& loaded, const LaunchConfig& config,
+bool PtxDevice::admit(const Loaded& loaded, const LaunchConfig& config, const Instance& instance,
                       const ResolvedLaunch& launch, Run& run) const {
   const auto refuse = [&](RunStatus status, DiagnosticKind kind, std::string message) {
     run.status = status;
@@ -181,11 +182,6 @@ bool PtxDevice::admit(const Loaded& loaded, const LaunchConfig& config,
   }
   if (run.status == RunStatus::unsupported) return false;
   const Function& entry = *loaded.code->entry;
-  if (launch.args.size() > entry.params.size()) {
-    return refuse(RunStatus::unsupported, DiagnosticKind::unsupported,
-                  "the contract passes " + std::to_string(launch.args.size()) +
-                      " arguments, the entry takes " + std::to_string(entry.params.size()));
-  }
   const std::string limit = launch_limit(entry, config, loaded.code->static_shared_bytes);
   if (!limit.empty()) return refuse(RunStatus::refused, DiagnosticKind::launch_limit, limit);
   if (!config.blocks.empty() && !loaded.code->subset_obstacle.empty()) {
@@ -243,6 +239,7 @@ void PtxDevice::check_written(const Instance& instance, const std::map<int, int>
 Run PtxDevice::run(const Instance& instance, const std::vector<Program>& programs,
                    const RunOptions& options) {
   Run run;
+  machine_.observe({});
   machine_.renew_memory();
   const std::map<int, int> regions = add_operands(instance, options);
   std::vector<const Module*> present;
@@ -261,12 +258,19 @@ Run PtxDevice::run(const Instance& instance, const std::vector<Program>& program
     static const Function kNone;
     const Function& entry = loaded.code->entry == nullptr ? kNone : *loaded.code->entry;
     const LaunchConfig config = configure(instance, launch, entry);
-    if (!admit(loaded, config, launch, run)) break;
+    if (!admit(loaded, config, instance, launch, run)) break;
     if (std::find(present.begin(), present.end(), loaded.module.get()) == present.end()) {
       machine_.add_variables(*loaded.code);
       present.push_back(loaded.module.get());
     }
+    if (options.watch.operand >= 0) {
+      const Tensor& watched = instance.tensors[static_cast<size_t>(options.watch.operand)];
+      machine_.observe(watch_stores(
+          buffer_address(watched) + static_cast<uint64_t>(options.watch.first),
+          options.watch.bytes, *loaded.module, config, run.last_store));
+    }
     run.status = machine_.launch(*loaded.code, config);
+    machine_.observe({});
     if (run.status == RunStatus::completed) check_written(instance, regions);
   }
   if (!began) return run;

@@ -352,8 +352,7 @@ std::string Executor::wrap_message(const WrapOrigin& o) const {
       made = "a value";
       break;
   }
-  return made + " = " + n(o.exact) + " does not fit in 32 bits and became " + n(o.wrapped) +
-         (o.is_signed ? " (signed)" : " (unsigned)");
+  return made + " = " + n(o.exact) + " does not fit in 32 bits and became " + n(o.wrapped);
 }
 
 /// Undefined addresses, and addresses that differ from the exact ones under both readings.

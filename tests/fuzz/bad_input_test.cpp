@@ -91,6 +91,12 @@ const std::vector<Mistake>& mistakes() {
        [](auto&) {
          return run_assay({"smoke", "--jobs", "0"});
        }},
+      {"jobs_beyond_an_int",
+       2,
+       {"--jobs", "at most 1024"},
+       [](auto&) {
+         return run_assay({"smoke", "--jobs", "4294967297"});
+       }},
       {"cases_zero",
        2,
        {"--cases", "at least 1"},
@@ -108,6 +114,12 @@ const std::vector<Mistake>& mistakes() {
        {"--seed"},
        [](auto&) {
          return run_assay({"smoke", "--seed=-1"});
+       }},
+      {"seed_beyond_64_bits",
+       2,
+       {"--seed", "18446744073709551616"},
+       [](auto&) {
+         return run_assay({"smoke", "--seed", "18446744073709551616"});
        }},
       {"unknown_format",
        2,
@@ -146,6 +158,22 @@ const std::vector<Mistake>& mistakes() {
        {"given twice"},
        [](const Project& p) {
          return run_assay({"smoke", p.contract, p.contract});
+       }},
+      {"two_kernels_of_one_name",
+       2,
+       {"given twice"},
+       [](const Project& p) {
+         p.folder.write("other/scale_rows.cu", kScaleSource);
+         const std::string other = p.folder.write("other/scale_rows.toml", kScaleContract);
+         return run_assay({"fuzz", p.contract, other, "--cases", "3", "--out", p.out});
+       }},
+      {"loop_of_links",
+       2,
+       {"a.toml", "no such contract file"},
+       [](const Project& p) {
+         fs::create_symlink(p.folder / "b.toml", p.folder / "a.toml");
+         fs::create_symlink(p.folder / "a.toml", p.folder / "b.toml");
+         return run_assay({"smoke", p.folder / "a.toml"});
        }},
       {"no_pairs",
        2,
@@ -223,6 +251,33 @@ const std::vector<Mistake>& mistakes() {
        [](auto& p) {
          return with_contract(p, "entry = \"scale_rows<{T}>\"", "entry = \"scale_cols<{T}>\"");
        }},
+      {"entry_with_more_parameters",
+       2,
+       {"scale_rows.toml:5:", "3 arguments", "takes 4"},
+       [](auto& p) { return with_source(p, "int n)", "int n, int k)"); }},
+      {"entry_with_fewer_parameters",
+       2,
+       {"scale_rows.toml:5:", "3 arguments", "takes 2"},
+       [](auto& p) {
+         p.folder.write("scale_rows.cu", R"(template <typename T>
+__global__ void scale_rows(T* y, const T* x) { y[threadIdx.x] = x[threadIdx.x] + x[threadIdx.x]; }
+)");
+         return with_contract(p, "max = 5000", "max = 64");
+       }},
+      {"scalar_narrower_than_the_parameter",
+       2,
+       {"scale_rows.toml:9:", "'n' is i32, of 4 bytes", "parameter 3", "8"},
+       [](auto& p) { return with_source(p, "int n)", "long long n)"); }},
+      {"scalar_wider_than_the_parameter",
+       2,
+       {"scale_rows.toml:9:", "'n' is i64, of 8 bytes", "parameter 3", "4"},
+       [](auto& p) {
+         return with_contract(p, "dtype = \"i32\", value", "dtype = \"i64\", value");
+       }},
+      {"pointer_for_a_scalar",
+       2,
+       {"scale_rows.toml:8:", "'x' is a pointer", "parameter 2"},
+       [](auto& p) { return with_source(p, "const T* x, int n", "int n, const T* x"); }},
       {"nvrtc_absent",
        3,
        {"NVRTC"},

@@ -1,12 +1,14 @@
 // `assay fuzz`: worker processes, resume, a clean end; and both engines over the target.
 #include <signal.h>
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "fuzz/findings.hpp"
 #include "fuzz/overnight.hpp"
 #include "fuzz/worker_process.hpp"
+#include "fuzz/worker_slot.hpp"
 #include "tests/fuzz/run_assay.hpp"
 
 namespace assay::testing {
@@ -59,6 +61,57 @@ TEST(FuzzCommand, EndsCleanlyWhenInterrupted) {
   EXPECT_NE(end, WorkerEnd::died) << reason;
   EXPECT_NE(read_whole(log).find("scale_rows"), std::string::npos) << "prints its summary";
   EXPECT_TRUE(fs::exists(FuzzFolders{p.out}.state()));
+}
+
+pid_t child_of(pid_t parent) {
+  const Outcome outcome = run_shell("cat /proc/" + std::to_string(parent) + "/task/" +
+                                    std::to_string(parent) + "/children");
+  return outcome.out.empty() ? -1 : std::stoi(outcome.out);
+}
+
+/// Each case spins until the instruction budget is spent, so that a killed worker is inside one.
+constexpr const char* kSpin = "if (n >= 0) while (*(volatile T*)y != T(-3)) {}\n  if (i < n)";
+
+TEST(FuzzCommand, SurvivesAKilledWorkerAndKeepsItsCase) {
+  const Project p;
+  p.folder.write("scale_rows.cu", replaced(kScaleSource, "if (i < n)", kSpin));
+  const std::string log = p.folder / "log";
+  const pid_t pid = start_process(
+      {program("assay"), "fuzz", p.contract, "--jobs", "1", "--for", "1h", "--out", p.out}, log);
+  const auto wait_for = [](const std::function<bool()>& condition) {
+    for (int i = 0; i < 1000; ++i) {
+      if (condition()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return false;
+  };
+  const FuzzFolders folders{p.out};
+  ASSERT_TRUE(wait_for([&] {
+    return fs::exists(folders.slot(0)) && !WorkerSlot(folders.slot(0)).running_case().empty();
+  }));
+  const pid_t first = child_of(pid);
+  ASSERT_GT(first, 0);
+  kill(first, SIGKILL);
+  EXPECT_TRUE(wait_for([&] { return files_in(folders.faults("scale_rows")) == 1; }));
+  EXPECT_EQ(load_case(folders.faults("scale_rows") + "/fault-1.case").kernel, "scale_rows");
+  EXPECT_TRUE(wait_for([&] {
+    const pid_t next = child_of(pid);
+    return next > 0 && next != first;
+  })) << "another worker goes on";
+  kill(pid, SIGTERM);
+  WorkerEnd end = WorkerEnd::died;
+  std::string reason;
+  EXPECT_TRUE(wait_for([&] { return has_ended(pid, end, reason); }));
+  EXPECT_EQ(end, WorkerEnd::finished) << reason << read_whole(log);
+  EXPECT_NE(read_whole(log).find("fault of Assay itself"), std::string::npos) << read_whole(log);
+}
+
+TEST(FuzzCommand, TellsTheSourcesWholePath) {
+  const Project p;
+  p.folder.write("scale_rows.cu", buggy_source());
+  const auto report = fuzz_json(p, "2s");
+  ASSERT_GE(report.at("findings").size(), 1u);
+  EXPECT_EQ(report.at("findings")[0].at("file"), p.source);
 }
 
 void expect_engine_finds(const char* engine) {

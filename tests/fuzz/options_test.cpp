@@ -30,6 +30,13 @@ TEST(Options, NumbersAndDurations) {
   EXPECT_TRUE(o.json);
 }
 
+TEST(Options, NumbersKeepTheirRange) {
+  EXPECT_EQ(options({"smoke", "--seed", "18446744073709551615"}).seed, UINT64_MAX);
+  for (const char* bad : {"0", "1025", "4294967297", "-1", " 5", "5x"}) {
+    EXPECT_THROW(options({"smoke", std::string("--jobs=") + bad}), InputError) << bad;
+  }
+}
+
 TEST(Options, ADurationHasAUnit) {
   EXPECT_DOUBLE_EQ(parse_duration("250ms"), 0.25);
   EXPECT_DOUBLE_EQ(parse_duration("30s"), 30);

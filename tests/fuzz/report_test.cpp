@@ -161,5 +161,39 @@ formula = { y = "x" }
   EXPECT_EQ(count_variants(contract), 4);
 }
 
+TEST(CiFormats, AScoreShowsEachPairAndWhyItFails) {
+  Report report;
+  report.command = Command::score;
+  report.pairs = {pair(true, 0.5, 0), pair(false, 60, 2)};
+  report.pairs[0].name = "tail";
+  report.pairs[1].name = "wrap";
+  const std::string xml = junit_report(report);
+  EXPECT_NE(xml.find("<testsuite name=\"tail\" tests=\"4\" failures=\"0\""), std::string::npos)
+      << xml;
+  EXPECT_NE(xml.find("<testsuite name=\"wrap\" tests=\"4\" failures=\"2\""), std::string::npos)
+      << xml;
+  EXPECT_NE(xml.find("<failure message=\"missed\"/>"), std::string::npos) << xml;
+  const std::string lines = github_report(report);
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 2) << lines;
+  EXPECT_NE(lines.find("::error title=wrap%3A not so%3A the search finds the bug::missed"),
+            std::string::npos)
+      << lines;
+}
+
+TEST(CiFormats, AFindingWithoutAPlaceNamesNoFile) {
+  Report report = smoke_report();
+  report.findings = {finding("a", "a worker died")};
+  report.findings[0].finding.file = "";
+  EXPECT_TRUE(github_report(report).starts_with("::error title="));
+  EXPECT_NE(text_report(report).find("\na: mismatch"), std::string::npos);
+}
+
+TEST(ReportExit, AListRunsNoCaseAndIsClean) {
+  Report report = smoke_report();
+  report.command = Command::list;
+  report.kernels[0].cases = report.kernels[1].cases = 0;
+  EXPECT_EQ(report.exit(), Exit::clean);
+}
+
 }  // namespace
 }  // namespace assay

@@ -7,7 +7,7 @@
 namespace assay::testing {
 namespace {
 
-constexpr const char* kSource = R"(
+constexpr const char* kSource = R"toml(
 __device__ float staged[8192];
 __device__ int seen;
 template <class T> __global__ void first(T* y, const T* x, int n) {
@@ -19,11 +19,12 @@ template <class T> __global__ void second(T* y, const T* x, int n) {
   const int i = blockIdx.x * 64 + threadIdx.x;
   if (i < n) y[i] = seen == 1 ? staged[i] : 77.f;
 }
-)";
+)toml";
 
 std::string contract(const std::string& compiler) {
   return "name = \"two\"\n"
-         "source = { cuda = \"two.cu\", entry = \"first<{T}>\", compiler = \"" + compiler + "\" }\n" + R"(
+         "source = { cuda = \"two.cu\", entry = \"first<{T}>\", compiler = \"" +
+         compiler + "\" }\n" + R"toml(
 types = { T = ["f32"] }
 sizes = { n = { min = 0, max = 5000 } }
 args = [
@@ -42,7 +43,7 @@ block = [64]
 y = "x"
 [policy]
 nan = "propagate"
-)";
+)toml";
 }
 
 void expect_clean(const std::string& compiler) {
@@ -62,7 +63,7 @@ TEST(SeveralLaunches, AnEndlessLoopEndsInAMoment) {
   folder.write("endless.cu",
                "__global__ void endless(float* y, const float* x, int n) {\n"
                "  for (int i = 0; i != n; i += 2) y[0] = x[0] + i;\n}\n");
-  const std::string path = folder.write("endless.toml", R"(
+  const std::string path = folder.write("endless.toml", R"toml(
 name = "endless"
 source = { cuda = "endless.cu", entry = "endless" }
 launch = { grid = [1], block = [32] }
@@ -73,7 +74,7 @@ args = [
 ]
 [formula]
 y = "x"
-)");
+)toml");
   const Outcome outcome = run_assay({"smoke", path, "--cases", "1", "--out", folder / "out"});
   if (outcome.status == 3) GTEST_SKIP() << outcome.err;
   EXPECT_EQ(outcome.status, 1) << outcome.out << outcome.err;

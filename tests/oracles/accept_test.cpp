@@ -66,5 +66,38 @@ TEST(Accept, ZerosAreEqual) {
   EXPECT_EQ(decided(DType::f32, 1, 0x1p-150), Decision::rejected);
 }
 
+Excess excess(DType type, double got, double exact, double lo, double hi) {
+  const Cell cell = cell_of(type, round_to_bits(type, got));
+  return excess_of(type, cell, margins_of(cell, exact, 0, lo, hi), lo, hi);
+}
+
+TEST(Accept, ExcessIsAMultipleOfWhatIsAllowedOnTheSide) {
+  const double u = 0x1p-10;  // an ulp of f16 at 1
+  Excess x = excess(DType::f16, 1 + 4 * u, 1, 0, 1.5 * u);
+  EXPECT_DOUBLE_EQ(x.distance, 4 * u);
+  EXPECT_DOUBLE_EQ(x.allowance, 2 * u);
+  EXPECT_DOUBLE_EQ(x.times, 2);  // 4 over 1.5 + 0.5
+  EXPECT_DOUBLE_EQ(x.times_internal, 1 + 2 / 1.5);
+  x = excess(DType::f16, 1 - 4 * u, 1, 0, 1.5 * u);  // nothing is allowed below
+  EXPECT_EQ(x.internal, 0);
+  EXPECT_TRUE(std::isinf(x.times_internal));
+  EXPECT_GT(x.times, 7);
+  EXPECT_LT(excess(DType::f16, 1 + u, 1, 0, 1.5 * u).times, 1);
+}
+
+TEST(Accept, ASmallExcessIsStillAboveOne) {
+  // A tie missed by a 2^-30th of an ulp.
+  const double exact = 1 + 0x1p-11 - 0x1p-40;
+  EXPECT_EQ(decided(DType::f16, round_to_bits(DType::f16, 1 + 0x1p-10), exact), Decision::rejected);
+  EXPECT_GT(excess(DType::f16, 1 + 0x1p-10, exact, 0, 0).times, 1);
+  EXPECT_LT(excess(DType::f16, 1 + 0x1p-10, exact, 0, 0).times, 1.001);
+}
+
+TEST(Accept, WhatCannotBeComparedExceedsEverything) {
+  EXPECT_TRUE(std::isinf(excess(DType::f16, -0.0, NAN, 0, 0).times));
+  EXPECT_TRUE(std::isinf(excess(DType::f16, NAN, 1, 0, 1).times));
+  EXPECT_TRUE(std::isinf(excess(DType::f16, INFINITY, 1, 0, 1).times));
+}
+
 }  // namespace
 }  // namespace assay
