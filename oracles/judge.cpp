@@ -289,7 +289,7 @@ class CaseJudge {
         ++verdict_.no_bound;
       else if (!accepts_index(scores, expected, contract_.policy.tie,
                               to_integer(output_->dtype, got_bits(place))))
-        wrong(place, "R13");
+        wrong(place, "R13", HUGE_VAL);
     });
   }
 
@@ -306,7 +306,7 @@ class CaseJudge {
       if (!range.bounded)
         ++verdict_.no_bound;
       else if (got < range.low || got > range.high)
-        wrong(place, "R14");
+        wrong(place, "R14", HUGE_VAL);
     });
   }
 

@@ -255,9 +255,9 @@ Run PtxDevice::run(const Instance& instance, const std::vector<Program>& program
     began = true;
     // An empty grid is not launched, as a host wrapper would do.
     if (std::count(launch.grid.begin(), launch.grid.end(), 0) != 0) continue;
-    static const Function kNone;
-    const Function& entry = loaded.code->entry == nullptr ? kNone : *loaded.code->entry;
-    const LaunchConfig config = configure(instance, launch, entry);
+    const bool known = loaded.code->unsupported.empty() && loaded.code->entry != nullptr;
+    const LaunchConfig config =
+        known ? configure(instance, launch, *loaded.code->entry) : LaunchConfig{};
     if (!admit(loaded, config, instance, launch, run)) break;
     if (std::find(present.begin(), present.end(), loaded.module.get()) == present.end()) {
       machine_.add_variables(*loaded.code);
