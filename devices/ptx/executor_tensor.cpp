@@ -287,13 +287,15 @@ void Executor::transfer_fragment(WarpState&, const MicroOp& op, const Instructio
   }
   Space space;
   split_spaces(op, 1, space);
-  observe_access(op, 1, space, along * bytes, !stores, stores);
+  const uint64_t base = address_[0];
   uint32_t bits[kMaxElements] = {};
   UndefinedElements undefined{};
   if (stores) fragment_bits(registers, f, bits, undefined);
   bool dirty = false;
   for (int line = 0; line < lines; ++line) {
-    const uint64_t start = address_[0] + stride * static_cast<uint64_t>(line * bytes);
+    const uint64_t start = base + stride * static_cast<uint64_t>(line * bytes);
+    address_[0] = start;
+    observe_access(op, 1, space, along * bytes, !stores, stores);
     // Each row or column starts at a multiple of its fragment's bytes; the CUDA guide's weaker rule
     // for strides is asked for.
     const int needed = std::min(16, 4 * f.registers);
