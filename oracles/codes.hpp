@@ -1,4 +1,4 @@
-// Codes and indices under error: which integers a correct kernel may write (rules R13, R14).
+// Codes and indices under error: which integers a correct kernel may write (rules R14, R15).
 #pragma once
 
 #include <cstdint>

@@ -261,7 +261,7 @@ class CaseJudge {
     });
   }
 
-  /// An index is right if its score's upper limit reaches the greatest lower limit (rule R13).
+  /// An index is right if its score's upper limit reaches the greatest lower limit (rule R14).
   void judge_indices(const Node& node) {
     const Value& index = rows_.at(root_->node, chunk_);
     const Value& a = rows_.at(node.args[0], chunk_);
@@ -289,11 +289,11 @@ class CaseJudge {
         ++verdict_.no_bound;
       else if (!accepts_index(scores, expected, contract_.policy.tie,
                               to_integer(output_->dtype, got_bits(place))))
-        wrong(place, "R13", HUGE_VAL);
+        wrong(place, "R14", HUGE_VAL);
     });
   }
 
-  /// A code is right if some point of the enclosure converts to it (rule R14).
+  /// A code is right if some point of the enclosure converts to it (rule R15).
   void judge_codes(const Node& node) {
     const Value& value = rows_.at(root_->node, chunk_);
     const Value& a = rows_.at(node.args[0], chunk_);
@@ -306,7 +306,7 @@ class CaseJudge {
       if (!range.bounded)
         ++verdict_.no_bound;
       else if (got < range.low || got > range.high)
-        wrong(place, "R14", HUGE_VAL);
+        wrong(place, "R15", HUGE_VAL);
     });
   }
 

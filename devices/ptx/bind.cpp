@@ -1,6 +1,7 @@
 // Operands checked against the instruction table.
 #include "devices/ptx/operand.hpp"
 #include "devices/ptx/special.hpp"
+#include "devices/ptx/tensor.hpp"
 
 namespace assay::ptx {
 namespace {
@@ -79,7 +80,12 @@ Type wanted_type(const Instruction& instruction, const OperandSpec& spec) {
   return instruction.type;
 }
 
-std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+std::string quoted(std::string_view text) {
+  std::string result = "'";
+  result += text;
+  result += '\'';
+  return result;
+}
 
 }  // namespace
 
@@ -194,6 +200,9 @@ Value Binder::bind_address(const Instruction& instruction, const RawOperand& ope
   }
   if (value.kind == Value::Kind::symbol) value.kind = Value::Kind::symbol_address;
   const Space space = space_of(symbol);
+  // cp.async names the spaces of both its addresses.
+  const bool copy_target = instruction.async == Async::copy && instruction.src.empty();
+  if (copy_target && space == Space::shared) return value;
   if (instruction.space != Space::generic && space != instruction.space) {
     lexer_.fail(operand.at, quoted(operand.at.text) + " is not in the state space that " +
                                 quoted(instruction.spelling) + " names");
@@ -266,8 +275,8 @@ void Binder::bind_destination(Instruction& instruction, const OperandSpec& spec,
   if (has_pair) instruction.predicate_out = predicate(operand.pair);
   Value value;
   if (operand.at.is("_")) {
-    const bool discards =
-        spec.vector || instruction.op == Op::atom || (has_pair && type == Type::pred);
+    const bool discards = spec.vector || instruction.op == Op::atom ||
+                          instruction.op == Op::mbarrier || (has_pair && type == Type::pred);
     if (!discards) lexer_.fail(operand.at, "expected a register for the result, found '_'");
     value.kind = Value::Kind::sink;
   } else {
@@ -286,7 +295,7 @@ void Binder::bind_destination(Instruction& instruction, const OperandSpec& spec,
 void Binder::bind_vector(Instruction& instruction, const OperandSpec& spec,
                          const RawOperand& operand) {
   const size_t count = operand.elements.size();
-  Type type = instruction.type;
+  Type type = wanted_type(instruction, spec);
   if (instruction.op == Op::mov) {
     const bool splits = class_of(type) == TypeClass::bits && (count == 2 || count == 4);
     type = splits ? bits_of_width(bytes_of(type) / static_cast<int>(count)) : Type::none;
@@ -309,9 +318,35 @@ void Binder::bind_vector(Instruction& instruction, const OperandSpec& spec,
   }
 }
 
+/// The registers that hold a warp's part of a matrix.
+void Binder::bind_fragment(Instruction& instruction, const OperandSpec& spec,
+                           const RawOperand& operand) {
+  const FragmentRegisters wanted = fragment_registers(instruction, spec.fragment);
+  std::vector<RawOperand> elements = operand.elements;
+  if (operand.kind == RawOperand::Kind::name) elements.push_back(operand);
+  if (elements.size() != static_cast<size_t>(wanted.count)) {
+    lexer_.fail(operand.at, "expected " + std::to_string(wanted.count) +
+                                " registers in braces, found " + std::to_string(elements.size()));
+  }
+  OperandSpec plain;
+  for (const RawOperand& element : elements) {
+    if (spec.is_destination) {
+      bind_destination(instruction, plain, wanted.type, element);
+    } else {
+      instruction.src.push_back(bind_source(instruction, plain, wanted.type, element));
+    }
+  }
+}
+
 void Binder::bind_one(Instruction& instruction, int32_t number, const OperandSpec& spec,
                       const RawOperand& operand) {
-  const Type type = wanted_type(instruction, spec);
+  Type type = wanted_type(instruction, spec);
+  if (spec.or_predicate && operand.kind == RawOperand::Kind::name) {
+    const auto symbol = scopes_.find(operand.at.text);
+    const bool is_predicate =
+        symbol && symbol->kind == Symbol::Kind::reg && symbol->type == Type::pred;
+    if (is_predicate) type = Type::pred;
+  }
   if (spec.label) {
     if (operand.kind != RawOperand::Kind::name) {
       lexer_.fail(operand.at, "expected a label, found " + shown(operand.at));
@@ -327,6 +362,8 @@ void Binder::bind_one(Instruction& instruction, int32_t number, const OperandSpe
     OperandSpec plain;
     const Value value = bind_source(instruction, plain, Type::b64, operand);
     instruction.cache_policy = value.kind == Value::Kind::reg ? value.index : -1;
+  } else if (spec.fragment != Matrix::none) {
+    bind_fragment(instruction, spec, operand);
   } else if (spec.vector && operand.kind == RawOperand::Kind::vector) {
     bind_vector(instruction, spec, operand);
   } else if (spec.vector && instruction.vector > 1) {

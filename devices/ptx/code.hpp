@@ -46,8 +46,13 @@ enum class Kind : uint8_t {
   redux,
   active_mask,
   elect,
+  tensor,  ///< matrix instructions, of all lanes together
   sync_warp,
   barrier,
+  async_source,  ///< cp.async: where it reads
+  async_copy,    ///< cp.async: where it writes
+  async_group,   ///< commit and wait
+  mbarrier,
   nop,     ///< fences, prefetches, hints
   branch,  ///< taken under the guard, else `other`
   jump,
@@ -59,6 +64,22 @@ enum class Kind : uint8_t {
   assert_fail,
   unsupported,
 };
+
+/// Whether `a` is an address (mma and pending_count have none that can be wrong).
+inline bool has_address(Kind kind) {
+  switch (kind) {
+    case Kind::load:
+    case Kind::store:
+    case Kind::atomic:
+    case Kind::tensor:
+    case Kind::async_source:
+    case Kind::async_copy:
+    case Kind::mbarrier:
+      return true;
+    default:
+      return false;
+  }
+}
 
 /// How undefined bytes pass through a computing instruction: the table's DefinednessRule as the
 /// executor applies it.
@@ -120,7 +141,8 @@ struct alignas(64) MicroOp {
   Slot p1 = kNoSlot, p2 = kNoSlot;  ///< predicate results
   uint32_t fpa = 0, fpb = 0, fp1 = 0, fp2 = 0;
   int64_t offset = 0;   ///< memory: bytes added to the address
-  int32_t target = -1;  ///< branch, jump: block entered; call: index in Code::calls
+  int32_t target = -1;  ///< branch, jump: block entered; call: index in Code::calls;
+                        ///< tensor: in Code::fragments
   int32_t other = -1;   ///< branch: block entered by the other lanes; call: block after it
   int32_t site = -1;    ///< index in Code::sites
   int32_t access = -1;  ///< coverage number of a memory instruction
@@ -169,6 +191,13 @@ struct Site {
   std::vector<int32_t> targets;  ///< branch_index: blocks
 };
 
+/// Registers of a matrix instruction: results, then sources in the text's order.
+struct FragmentRows {
+  std::vector<Slot> rows;
+  std::vector<uint32_t> flags;
+  size_t results = 0;
+};
+
 struct Block {
   int32_t pc = 0;
   int32_t coverage = -1;     ///< number among all blocks of the module
@@ -214,6 +243,7 @@ struct Code {
   std::vector<Site> sites;
   std::vector<Block> blocks;
   std::vector<CallInfo> calls;
+  std::vector<FragmentRows> fragments;
   std::vector<uint8_t> constants;  ///< immediates filled in
   std::vector<LaunchConstant> launch_constants;
   std::vector<uint64_t> variable_addresses;  ///< of Module::variables

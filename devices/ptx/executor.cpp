@@ -330,6 +330,7 @@ void Executor::run_group(WarpState& warp, Group& group) {
       case Kind::match:
       case Kind::redux:
       case Kind::elect:
+      case Kind::tensor:
       case Kind::sync_warp:
         group.pc = pc;
         if (!synchronise(warp, group, op, m)) return;
@@ -337,6 +338,12 @@ void Executor::run_group(WarpState& warp, Group& group) {
       case Kind::barrier:
         group.pc = pc;
         return arrive(warp, group, op, m);
+      case Kind::async_source:
+      case Kind::async_copy:
+      case Kind::async_group:
+      case Kind::mbarrier:
+        asynchronous(op, m);
+        break;
       case Kind::jump:
         ASSAY_ENTER(op.target, op.back_edge);
         continue;

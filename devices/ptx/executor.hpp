@@ -14,9 +14,11 @@
 #include <vector>
 
 #include "devices/ptx/code.hpp"
+#include "devices/ptx/executor_async.hpp"
 #include "devices/ptx/machine.hpp"
 #include "devices/ptx/memory.hpp"
 #include "devices/ptx/row_kit.hpp"
+#include "devices/ptx/tensor.hpp"
 
 namespace assay::ptx {
 
@@ -95,6 +97,7 @@ struct WarpState {
   uint32_t live = 0;   ///< lanes that have not exited
   uint32_t carry = 0;  ///< CC.CF of each lane
   std::vector<Group> groups;
+  AsyncState async;
   int32_t index = 0;
   BlockState* block = nullptr;
 };
@@ -243,6 +246,39 @@ class Executor {
   uint32_t undefined_lanes(uint32_t flag, Slot slot, int width, uint32_t mask) const;
   void mark_lanes(uint32_t flag, Slot slot, int width, uint32_t undefined, uint32_t mask);
 
+  // executor_tensor.cpp
+  using UndefinedElements = std::array<uint8_t, kMaxElements>;
+  void tensor(WarpState& warp, const std::vector<Participant>& all);
+  void observe_access(const MicroOp& op, uint32_t mask, Space space, int bytes, bool is_read,
+                      bool is_write);
+  void set_register_row(const FragmentRows& registers, size_t k, const uint8_t* bytes,
+                        const uint8_t* undefined);
+  void store_bytes(const MicroOp& op, Space space, int lane, uint64_t address, int bytes,
+                   const uint8_t* from, const uint8_t* undefined);
+  void load_matrices(const MicroOp& op, const Instruction& ins);
+  void store_matrices(const MicroOp& op, const Instruction& ins);
+  void move_matrix(const MicroOp& op);
+  const Fragment& fragment(const Instruction& ins, Matrix matrix);
+  bool gather(const FragmentRows& registers, size_t first, const Fragment& f, Elements& values,
+              UndefinedElements& undefined);
+  void scatter(const FragmentRows& registers, size_t first, const Fragment& f, const uint32_t* bits,
+               const UndefinedElements* undefined);
+  void matrix_product(const MicroOp& op, const Instruction& ins);
+  void transfer_fragment(WarpState& warp, const MicroOp& op, const Instruction& ins);
+  void fragment_bits(const FragmentRows& registers, const Fragment& f, uint32_t* bits,
+                     UndefinedElements& undefined);
+
+  // executor_async.cpp
+  void asynchronous(const MicroOp& op, uint32_t mask);
+  void async_source(const MicroOp& op, uint32_t mask);
+  void async_copy(const MicroOp& op, uint32_t mask);
+  void async_group(const MicroOp& op, uint32_t mask);
+  void complete_copies(WarpState& warp, const std::function<bool(const AsyncCopy&)>& is_due);
+  void arrive_at_object(uint64_t* object, uint64_t count, bool drop, int32_t site, int lane);
+  void finish_arrivals(uint64_t address, uint64_t* object);
+  void barrier_object(const MicroOp& op, uint32_t mask);
+  bool barrier_object_lane(const MicroOp& op, const Instruction& ins, Space space, int lane);
+
   // shadow_*.cpp
   void shadow_compute(const MicroOp& op, uint32_t mask, uint8_t flags);
   void shadow_predicates(const MicroOp& op, uint32_t mask, const Rows& rows);
@@ -285,6 +321,9 @@ class Executor {
   std::deque<std::unique_ptr<BlockState>> resident_;
   std::vector<std::unique_ptr<BlockState>> free_blocks_;
   std::vector<WrapOrigin> origins_ = std::vector<WrapOrigin>(1);
+  std::unordered_map<uint64_t, Fragment> fragments_;  ///< those that ran, by shape, type, layout
+  std::array<Target, kLanes> async_from_{};           ///< from async_source to async_copy
+  std::array<uint8_t, kLanes> async_bytes_{};
   alignas(64) uint64_t address_[kLanes];
   alignas(64) uint8_t scratch_[256];
 };

@@ -47,7 +47,7 @@ int shuffle_source(Shuffle mode, int lane, uint32_t b, uint32_t c, bool* in_rang
 
 uint32_t Executor::member_mask(const MicroOp& op, uint32_t mask) const {
   Slot slot = op.b;
-  if (op.kind == Kind::shuffle) slot = op.e;
+  if (op.kind == Kind::shuffle || op.kind == Kind::tensor) slot = op.e;
   if (op.kind == Kind::elect || op.kind == Kind::sync_warp || op.kind == Kind::vote) slot = op.a;
   return reinterpret_cast<const uint32_t*>(row(slot))[std::countr_zero(mask)];
 }
@@ -57,9 +57,9 @@ uint32_t Executor::member_mask(const MicroOp& op, uint32_t mask) const {
 bool Executor::synchronise(WarpState& warp, Group& group, const MicroOp& op, uint32_t mask) {
   const uint32_t named = member_mask(op, mask);
   // Lanes of this group that name other masks come to this instruction one mask after the other.
-  const Slot slot = op.kind == Kind::shuffle                           ? op.e
-                    : op.kind == Kind::match || op.kind == Kind::redux ? op.b
-                                                                       : op.a;
+  const Slot slot = op.kind == Kind::shuffle || op.kind == Kind::tensor ? op.e
+                    : op.kind == Kind::match || op.kind == Kind::redux  ? op.b
+                                                                        : op.a;
   uint32_t same = mask;
   if (!is_uniform(slot)) {
     const uint32_t* masks = reinterpret_cast<const uint32_t*>(row(slot));
@@ -163,6 +163,8 @@ void Executor::perform(WarpState& warp, const std::vector<Participant>& all) {
       return redux(warp, all);
     case Kind::elect:
       return elect(warp, all);
+    case Kind::tensor:
+      return tensor(warp, all);
     default:
       return;  // bar.warp.sync: arrival is all
   }

@@ -233,6 +233,15 @@ void Lowering::lower_instruction(const Instruction& ins) {
     case Op::activemask:
     case Op::elect:
       return emit_warp(ins);
+    case Op::ldmatrix:
+    case Op::stmatrix:
+    case Op::movmatrix:
+    case Op::mma:
+    case Op::wmma:
+      return emit_tensor(ins);
+    case Op::cp:
+    case Op::mbarrier:
+      return emit_async(ins);
     case Op::bar:
     case Op::barrier:
       return emit_barrier(ins);

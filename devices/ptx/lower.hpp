@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "devices/ptx/code.hpp"
+#include "devices/ptx/tensor.hpp"
 
 namespace assay::ptx {
 
@@ -62,6 +63,9 @@ class Lowering {
   void emit_parameter_load(const Instruction& ins);
   void emit_warp(const Instruction& ins);
   void emit_barrier(const Instruction& ins);
+  void emit_tensor(const Instruction& ins);  // lower_tensor.cpp
+  void emit_copy_async(const Instruction& ins);
+  void emit_async(const Instruction& ins);
   void emit_control(const Instruction& ins);
   void emit_call(const Instruction& ins);
   void set_address(const Instruction& ins, const Value& value, Space space, MicroOp& op);

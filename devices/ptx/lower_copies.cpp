@@ -31,6 +31,10 @@ std::vector<uint32_t> count_writes(const Code& code) {
   std::vector<uint32_t> writes(code.flag_count, 0);
   for (const MicroOp& op : code.ops) {
     for (uint32_t flag : {op.fd, op.fp1, op.fp2}) ++writes[flag];
+    if (op.kind == Kind::tensor) {
+      const FragmentRows& registers = code.fragments[op.target];
+      for (size_t k = 0; k < registers.results; ++k) ++writes[registers.flags[k]];
+    }
     if (!writes_vector(op)) continue;
     for (uint32_t flag : code.sites[op.site].flags) ++writes[flag];
   }
@@ -72,6 +76,12 @@ void redirect_reads(Code& code, const std::vector<Source>& copies) {
     redirect(op.b, op.fb);
     redirect(op.c, op.fc);
     redirect(op.e, op.fe);
+    if (op.kind == Kind::tensor) {
+      FragmentRows& registers = code.fragments[op.target];
+      for (size_t k = registers.results; k < registers.rows.size(); ++k) {
+        redirect(registers.rows[k], registers.flags[k]);
+      }
+    }
     if (!reads_vector(op)) continue;
     Site& site = code.sites[op.site];
     for (size_t k = 0; k < site.rows.size(); ++k) redirect(site.rows[k], site.flags[k]);

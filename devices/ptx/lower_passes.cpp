@@ -115,8 +115,7 @@ void close_backwards(Code& code, std::vector<uint8_t>& wanted) {
 void slice_addresses(Code& code) {
   std::vector<uint8_t> address(code.flag_count, 0);
   for (const MicroOp& op : code.ops) {
-    const bool access = op.kind == Kind::load || op.kind == Kind::store || op.kind == Kind::atomic;
-    if (access && op.fa != 0) address[op.fa] = 1;
+    if (has_address(op.kind) && op.fa != 0) address[op.fa] = 1;
   }
   close_backwards(code, address);
   std::vector<uint8_t> either = address;

@@ -13,6 +13,7 @@
 #include "devices/device.hpp"
 #include "devices/ptx/code.hpp"
 #include "devices/ptx/memory.hpp"
+#include "devices/ptx/tensor.hpp"
 
 namespace assay::ptx {
 
@@ -23,7 +24,8 @@ struct LaunchConfig {
   std::vector<uint8_t> params;  ///< the parameter space, laid out as Parameter::offset says
   std::vector<int64_t> blocks;  ///< linear indices (x fastest) that run; empty: all
   uint64_t block_seed = 0;      ///< 0: blocks in order
-  uint64_t warp_seed = 0;       ///< 0: warps in order
+  uint64_t warp_seed = 0;       ///< 0: warps in order; also chooses the layout of wmma's fragments
+  MmaErrors mma_errors;         ///< how sums of mma and wmma err
   /// Tests: runs one block with these coordinates, whatever the grid says.
   std::optional<std::array<int64_t, 3>> only_block;
   /// Tests: only this thread of each block exists, whatever the block's shape says.

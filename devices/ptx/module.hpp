@@ -102,17 +102,18 @@ enum class Op : uint16_t {
   activemask,
   elect,
   griddepcontrol,
-  // decoded by name only, for a clear "unsupported"
+  // tensor cores and asynchronous copies
   mma,
   wmma,
-  wgmma,
   ldmatrix,
   stmatrix,
+  movmatrix,
   cp,
   mbarrier,
+  // decoded by name only, for a clear "unsupported"
+  wgmma,
   tensormap,
   setmaxnreg,
-  movmatrix,
   applypriority,
   discard,
   tex,
@@ -190,6 +191,32 @@ enum class Scope : uint8_t { none, cta, cluster, gpu, sys };
 enum class BarKind : uint8_t { none, sync, arrive, red_popc, red_and, red_or, warp_sync };
 enum class PrmtMode : uint8_t { none, f4e, b4e, rc8, ecl, ecr, rc16 };
 enum class Testp : uint8_t { none, finite, infinite, number, notanumber, normal, subnormal };
+
+/// m x n x k of a matrix instruction; zeros: not one.
+struct Shape {
+  uint8_t m = 0, n = 0, k = 0;
+  bool operator==(const Shape&) const = default;
+};
+enum class Layout : uint8_t { none, row, col };
+/// The matrix that wmma.load or wmma.store names, or a fragment of d = a * b + c.
+enum class Matrix : uint8_t { none, a, b, c, d };
+enum class Wmma : uint8_t { none, load, mma, store };
+/// What a cp.async or mbarrier instruction does.
+enum class Async : uint8_t {
+  none,
+  copy,
+  commit_group,
+  wait_group,
+  wait_all,
+  arrive_after_copies,  ///< cp.async.mbarrier.arrive
+  init,
+  inval,
+  arrive,
+  arrive_drop,
+  test_wait,
+  try_wait,
+  pending_count,
+};
 
 /// Special registers.
 enum class Special : uint8_t {
@@ -305,8 +332,20 @@ struct Instruction {
   bool shift_left = false;    ///< shf.l
   bool non_coherent = false;  ///< ld.global.nc
   bool noftz = false;
-  uint8_t vector = 1;  ///< 1, 2, 4 (8 for sm_100)
-  int32_t guard = -1;  ///< predicate register index; -1: unconditional
+  Shape shape;                     ///< mma, wmma
+  Layout a_layout = Layout::none;  ///< mma, wmma.mma; of wmma.load and .store: the matrix'
+  Layout b_layout = Layout::none;  ///< mma, wmma.mma
+  Matrix matrix = Matrix::none;    ///< wmma.load, wmma.store
+  Wmma wmma = Wmma::none;
+  Type b_type = Type::none;   ///< mma, wmma.mma: of b (of a: source_type; of d: type)
+  Type c_type = Type::none;   ///< mma, wmma.mma: of c
+  bool transpose = false;     ///< ldmatrix, stmatrix: .trans
+  Async async = Async::none;  ///< cp, mbarrier
+  bool parity = false;        ///< mbarrier.test_wait.parity
+  bool no_increment = false;  ///< cp.async.mbarrier.arrive.noinc
+  bool no_complete = false;   ///< mbarrier.arrive.noComplete
+  uint8_t vector = 1;         ///< 1, 2, 4 (8 for sm_100); ldmatrix, stmatrix: matrices
+  int32_t guard = -1;         ///< predicate register index; -1: unconditional
   bool guard_negated = false;
   std::vector<Value> dst;
   std::vector<Value> src;

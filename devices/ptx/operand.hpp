@@ -42,6 +42,7 @@ class Binder {
   void bind_one(Instruction& instruction, int32_t number, const OperandSpec& spec,
                 const RawOperand& operand);
   void bind_vector(Instruction& instruction, const OperandSpec& spec, const RawOperand& operand);
+  void bind_fragment(Instruction& instruction, const OperandSpec& spec, const RawOperand& operand);
   void bind_destination(Instruction& instruction, const OperandSpec& spec, Type type,
                         const RawOperand& operand);
   Value bind_source(const Instruction& instruction, const OperandSpec& spec, Type type,

@@ -296,6 +296,7 @@ void Executor::start_warp(WarpState& warp, BlockState& block, int32_t index) {
   std::memset(warp.local, 0xcd, local);
   std::memset(warp.local_state, options_.definedness ? kUndefined : 0, local);
   warp.local_deltas.clear();
+  warp.async.clear();
   warp.flags.assign(code.flag_count, 0);
   warp.origins.resize(code.flag_count);
   warp.index = index;

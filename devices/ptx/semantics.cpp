@@ -1,6 +1,7 @@
 #include "devices/ptx/semantics.hpp"
 
 #include "devices/ptx/semantics_form.hpp"
+#include "devices/ptx/semantics_fp8.hpp"
 
 namespace assay::ptx {
 namespace {
@@ -121,6 +122,7 @@ RowFunction choose(const Form& form, const Families& families) {
     case Op::set:
       return families.compare(form);
     case Op::cvt:
+      if (const RowFunction fp8 = fp8_row(form)) return fp8;
       return families.convert(form);
     case Op::mov:
     case Op::selp:

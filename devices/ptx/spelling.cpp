@@ -28,14 +28,7 @@ struct NameOnly {
   std::string_view reason;
 };
 constexpr NameOnly kNameOnly[] = {
-    {"mma", Op::mma, "tensor core"},
-    {"wmma", Op::wmma, "tensor core"},
     {"wgmma", Op::wgmma, "sm_90"},
-    {"ldmatrix", Op::ldmatrix, "tensor core"},
-    {"stmatrix", Op::stmatrix, "tensor core"},
-    {"movmatrix", Op::movmatrix, "tensor core"},
-    {"cp", Op::cp, "cp.async"},
-    {"mbarrier", Op::mbarrier, "mbarrier"},
     {"tensormap", Op::tensormap, "sm_90"},
     {"setmaxnreg", Op::setmaxnreg, "sm_90"},
     {"elect", Op::elect, "sm_90"},
@@ -87,6 +80,26 @@ void set_uniform(Instruction& i) {
   } else {
     i.uniform = true;
   }
+}
+
+void set_arrive(Instruction& i) {
+  if (i.op == Op::cp) {
+    i.async = Async::arrive_after_copies;
+  } else if (i.op == Op::mbarrier) {
+    i.async = Async::arrive;
+  } else {
+    i.bar = BarKind::arrive;
+  }
+}
+
+/// `cp.async` alone copies; other words of the instruction say otherwise.
+void set_async(Instruction& i) {
+  if (i.async == Async::none) i.async = Async::copy;
+}
+
+/// The first of mma's two layouts is a's.
+void set_layout(Instruction& i, Layout layout) {
+  (i.a_layout == Layout::none ? i.a_layout : i.b_layout) = layout;
 }
 
 #define FIELD(name, field, value)                 \
@@ -141,7 +154,7 @@ const std::unordered_map<std::string_view, Setter>& setters() {
       {"or", [](Instruction& i) { set_logic(i, BoolOp::or_, Atom::or_, BarKind::red_or); }},
       {"xor", [](Instruction& i) { set_logic(i, BoolOp::xor_, Atom::xor_, i.bar); }},
       FIELD("popc", bar, BarKind::red_popc),
-      FIELD("arrive", bar, BarKind::arrive),
+      {"arrive", set_arrive},
       FIELD("warp", bar, BarKind::warp_sync),
       NOTHING("red"),
       {"sync", set_sync},
@@ -202,6 +215,41 @@ const std::unordered_map<std::string_view, Setter>& setters() {
       FIELD("any", vote, Vote::any),
       FIELD("ballot", vote, Vote::ballot),
       {"uni", set_uniform},
+      FIELD("m16n8k4", shape, (Shape{16, 8, 4})),
+      FIELD("m16n8k8", shape, (Shape{16, 8, 8})),
+      FIELD("m16n8k16", shape, (Shape{16, 8, 16})),
+      FIELD("m16n8k32", shape, (Shape{16, 8, 32})),
+      FIELD("m8n8k16", shape, (Shape{8, 8, 16})),
+      FIELD("m16n16k16", shape, (Shape{16, 16, 16})),
+      FIELD("m32n8k16", shape, (Shape{32, 8, 16})),
+      FIELD("m8n32k16", shape, (Shape{8, 32, 16})),
+      FIELD("m16n16k8", shape, (Shape{16, 16, 8})),
+      {"row", [](Instruction& i) { set_layout(i, Layout::row); }},
+      {"col", [](Instruction& i) { set_layout(i, Layout::col); }},
+      FIELD("load", wmma, Wmma::load),
+      FIELD("mma", wmma, Wmma::mma),
+      FIELD("store", wmma, Wmma::store),
+      FIELD("a", matrix, Matrix::a),
+      FIELD("b", matrix, Matrix::b),
+      FIELD("c", matrix, Matrix::c),
+      FIELD("d", matrix, Matrix::d),
+      FIELD("x1", vector, 1),
+      FIELD("x2", vector, 2),
+      FIELD("x4", vector, 4),
+      FIELD("trans", transpose, true),
+      {"async", set_async},
+      FIELD("commit_group", async, Async::commit_group),
+      FIELD("wait_group", async, Async::wait_group),
+      FIELD("wait_all", async, Async::wait_all),
+      FIELD("noinc", no_increment, true),
+      FIELD("init", async, Async::init),
+      FIELD("inval", async, Async::inval),
+      FIELD("arrive_drop", async, Async::arrive_drop),
+      FIELD("noComplete", no_complete, true),
+      FIELD("test_wait", async, Async::test_wait),
+      FIELD("try_wait", async, Async::try_wait),
+      FIELD("parity", parity, true),
+      FIELD("pending_count", async, Async::pending_count),
   };
   return map;
 }
@@ -216,6 +264,7 @@ struct CompiledRow {
   };
   std::vector<Group> groups;
   std::bitset<32> types, source_types;
+  bool four_types = false;
   std::vector<OperandSpec> operands;
 };
 
@@ -249,7 +298,7 @@ OperandSpec compile_operand(std::string_view text) {
   const std::string_view whole = text;
   if (const size_t colon = text.find(':'); colon != text.npos) {
     std::string_view type = text.substr(colon + 1);
-    if (const size_t end = type.find_first_of("|?"); end != type.npos) type = type.substr(0, end);
+    if (const size_t end = type.find_first_of("|?*^"); end != type.npos) type = type.substr(0, end);
     if (type == "policy") {
       spec.policy = true;
     } else if (type == "S") {
@@ -263,6 +312,10 @@ OperandSpec compile_operand(std::string_view text) {
   }
   spec.is_destination = text.front() == 'd' || text.front() == 'p';
   const auto has = [whole](char c) { return whole.find(c) != whole.npos; };
+  if (const size_t mark = whole.find('#'); mark != whole.npos) {
+    spec.fragment = static_cast<Matrix>(whole[mark + 1] - 'A' + static_cast<int>(Matrix::a));
+  }
+  spec.or_predicate = has('^');
   spec.wider = has('~');
   spec.pair = has('|');
   spec.vector = has('*');
@@ -279,6 +332,7 @@ CompiledRow compile_row(const Row& row) {
   for (const auto text : split(row.modifiers, ' ')) compiled.groups.push_back(compile_group(text));
   compiled.types = type_set(row.types);
   compiled.source_types = type_set(row.source_types);
+  compiled.four_types = row.four_types;
   for (const auto text : split(row.operands, ',')) {
     compiled.operands.push_back(compile_operand(text));
   }
@@ -356,7 +410,19 @@ bool modifiers_match(const CompiledRow& row, const std::vector<std::string_view>
   return true;
 }
 
+/// Whether a and b may have these types in one product: 8-bit ones mix.
+bool types_multiply(Type a, Type b) {
+  const auto integer = [](Type type) { return type == Type::s8 || type == Type::u8; };
+  const auto fp8 = [](Type type) { return type == Type::e4m3 || type == Type::e5m2; };
+  return a == b || (integer(a) && integer(b)) || (fp8(a) && fp8(b));
+}
+
 bool types_match(const CompiledRow& row, const std::vector<Type>& types) {
+  if (row.four_types) {
+    return types.size() == 4 && row.types.test(static_cast<size_t>(types[0])) &&
+           row.source_types.test(static_cast<size_t>(types[1])) &&
+           types_multiply(types[1], types[2]) && types[3] == types[0];
+  }
   const auto accepts = [&types](const std::bitset<32>& set, size_t position) {
     const bool present = types.size() > position;
     return present ? set.test(static_cast<size_t>(types[position])) : set.none();
@@ -369,16 +435,12 @@ std::string special_reason(const Spelling& s) {
   const auto has = [&s](std::string_view name) {
     return std::find(s.modifiers.begin(), s.modifiers.end(), name) != s.modifiers.end();
   };
-  const bool fp8 = std::any_of(s.types.begin(), s.types.end(), [](Type type) {
-    return type == Type::e4m3 || type == Type::e5m2 || type == Type::e4m3x2 || type == Type::e5m2x2;
-  });
   if (s.mnemonic == "cp") {
-    if (has("bulk") || has("reduce")) return "sm_90";
-    return has("mbarrier") ? "mbarrier" : "cp.async";
+    return has("bulk") || has("reduce") ? "sm_90" : "";
   }
   if (s.mnemonic == "fence" && (has("proxy") || has("mbarrier_init"))) return "sm_90";
+  if (s.mnemonic == "mbarrier" && (has("expect_tx") || has("complete_tx"))) return "sm_90";
   if (has("shared::cluster") || has("cluster") || has("async") || has("mbarrier")) return "sm_90";
-  if (fp8) return "fp8";
   if ((s.mnemonic == "shfl" || s.mnemonic == "vote") && !has("sync")) {
     return "without .sync (not for sm_70 and later)";
   }
@@ -416,6 +478,13 @@ SpellingMatch accepted(const Spelling& s, int row) {
   if (!s.types.empty()) prototype.type = s.types[0];
   if (s.types.size() > 1) prototype.source_type = s.types[1];
   prototype.has_predicate_in = prototype.bool_op != BoolOp::none;
+  if (s.types.size() == 4) {
+    prototype.b_type = s.types[2];
+    prototype.c_type = s.types[3];
+  } else if (prototype.wmma == Wmma::mma) {  // d and c only: a and b are f16
+    prototype.c_type = prototype.source_type;
+    prototype.source_type = prototype.b_type = Type::f16;
+  }
   return match;
 }
 
@@ -483,7 +552,7 @@ SpellingMatch match_spelling(std::string_view text) {
   for (const auto& known : kNameOnly) {
     if (known.mnemonic != s.mnemonic) continue;
     failure.prototype.op = known.op;
-    failure.reason = known.op == Op::cp ? special_reason(s) : std::string(known.reason);
+    failure.reason = std::string(known.reason);
     return failure;
   }
   const auto& compiled = compiled_table();

@@ -100,6 +100,12 @@ const Row kMovement[] = {
      W::none},
     {Op::cvt, "cvt", "rna {satfinite}", "tf32", "f32", "d:b32, a:S", D::any, W::none},
     {Op::cvt, "cvt", "(rn|rz) {relu} {satfinite}", "tf32", "f32", "d:b32, a:S", D::any, W::none},
+    // fp8 pairs (sm_89). The rule of the pairs from pairs moves undefined elements with the others.
+    {Op::cvt, "cvt", "rn satfinite {relu}", "e4m3x2 e5m2x2", "f32", "d:b16, a:S, b:S", D::pack2,
+     W::none},
+    {Op::cvt, "cvt", "rn satfinite {relu}", "e4m3x2 e5m2x2", "f16x2", "d:b16, a:S", D::resize,
+     W::none},
+    {Op::cvt, "cvt", "rn {relu}", "f16x2", "e4m3x2 e5m2x2", "d, a:b16", D::resize, W::none},
 };
 
 // 9.7.1, 9.7.2: integer arithmetic, extended precision.
@@ -345,6 +351,7 @@ std::vector<Row> make_table() {
   append(rows, kCompare);
   append(rows, kAtomics);
   append(rows, kControl);
+  append_tensor_rows(rows);
   return rows;
 }
 

@@ -36,6 +36,7 @@ enum class DefinednessRule : uint8_t {
   shuffle,   ///< shfl: of the lane that is read
   vote,      ///< vote, match, redux: `any` over the participating lanes
   uniform,   ///< always defined (activemask, createpolicy)
+  matrix,    ///< mma: element (i, j) from row i of a, column j of b and element (i, j) of c
 };
 
 /// How the exact integer value, under the signed and the unsigned reading, goes on.
@@ -75,7 +76,13 @@ struct Row {
   std::string_view operands;
   DefinednessRule definedness;
   WrapRule wrap;
+  /// The spelling ends with the types of d, a, b, c: `types` and `source_types` are those of d and
+  /// a; b's is a's (8-bit ones mix) and c's is d's.
+  bool four_types = false;
 };
+
+/// Rows of tensor cores, asynchronous copies and mbarrier (table_tensor.cpp).
+void append_tensor_rows(std::vector<Row>& rows);
 
 /// The table. Instruction::row is an index in it; the order is stable within a build only.
 const std::vector<Row>& table();
@@ -89,6 +96,8 @@ const std::vector<Row>& table();
 ///   a@       a symbol's address is admissible
 ///   !a       may be negated
 ///   a?       may be left out
+///   a#A      the registers of a matrix' fragment, in braces (devices/ptx/tensor.hpp)
+///   a^       a predicate is admissible instead
 ///   [a]      an address; &a a label or list of labels; a:policy a cache policy
 struct OperandSpec {
   enum class Typing : uint8_t { own, source, wide, fixed };
@@ -96,6 +105,8 @@ struct OperandSpec {
   Type fixed = Type::none;
   bool is_destination = false, wider = false, pair = false, vector = false, symbol = false;
   bool negatable = false, optional = false, address = false, label = false, policy = false;
+  bool or_predicate = false;
+  Matrix fragment = Matrix::none;
 };
 const std::vector<OperandSpec>& operand_specs(int row);
 

@@ -76,7 +76,7 @@ std::vector<int> accepted_indices(const Judged& judged, int n) {
     if (v.outcome == Outcome::pass)
       out.push_back(k);
     else
-      EXPECT_EQ(v.rule, "R13");
+      EXPECT_EQ(v.rule, "R14");
   }
   return out;
 }
@@ -160,9 +160,9 @@ TEST(Codes, OutsideTheTypeNothingIsDocumented) {
 TEST(Codes, GivenScaleIsTheWrittenOne) {
   Judged judged("i8", kAll, "quant(x / given(s), i8)", "nan = \"propagate\"", {7, 3.5});
   EXPECT_EQ(judged({7, static_cast<uint64_t>(4)}).outcome, Outcome::pass);
-  EXPECT_EQ(judged({7, 3}).rule, "R14");  // 7 / 7 is exact: 3.5 is a tie, to even
-  EXPECT_EQ(judged({7, 5}).rule, "R14");
-  EXPECT_EQ(judged({6, 4}).rule, "R14");
+  EXPECT_EQ(judged({7, 3}).rule, "R15");  // 7 / 7 is exact: 3.5 is a tie, to even
+  EXPECT_EQ(judged({7, 5}).rule, "R15");
+  EXPECT_EQ(judged({6, 4}).rule, "R15");
   judged.scale = 0.5f;  // a wrong scale is R4 at s; y = x / 0.5 alone is right for it
   const Verdict v = judged({14, 7});
   EXPECT_EQ(v.wrong, 1);

@@ -232,18 +232,18 @@ TEST(Decode, OtherSyntax) {
 }
 
 TEST(Decode, UnsupportedInstructionsAreListedWithTheirLine) {
-  const Module module = decode(kernel("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+  const Module module = decode(kernel("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 "
                                       "{%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4},\n"
-                                      " {%r5,%r6}, {%f5,%f6,%f7,%f8};\n"
+                                      " %rd1, 1, 1, 1, 0;\n"
                                       "@%p1 frobnicate.b32 [%r1], {nothing};\n"
                                       "add.u32 %r1, %r1, 1;"),
                                "test.ptx");
   ASSERT_EQ(module.unsupported.size(), 2u);
   EXPECT_EQ(module.unsupported[0],
-            "line 12: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32: tensor core");
+            "line 12: wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16: sm_90");
   EXPECT_EQ(module.unsupported[1], "line 14: frobnicate.b32: unknown instruction frobnicate");
   const auto& code = module.functions[0].code;
-  EXPECT_EQ(code[0].op, Op::mma);
+  EXPECT_EQ(code[0].op, Op::wgmma);
   EXPECT_EQ(code[0].row, -1);
   EXPECT_EQ(code[1].op, Op::unknown);
   EXPECT_GE(code[1].guard, 0);

@@ -1,5 +1,6 @@
 // tests/data/hard_cases/warp.cu: divergent shuffles, spin locks, early returns, last-block
 // reductions.
+#include <bit>
 #include <cmath>
 #include <numeric>
 
@@ -132,10 +133,33 @@ TEST_F(WarpKernels, LocalArrayPrintfAndAssert) {
   EXPECT_EQ(d.line, 17);
 }
 
-TEST_F(WarpKernels, WmmaIsUnsupportedByName) {
-  const auto code = lower(runner.module(), "wm", false);
-  ASSERT_FALSE(code->unsupported.empty());
-  EXPECT_NE(code->unsupported[0].find("wmma"), std::string::npos) << code->unsupported[0];
+TEST_F(WarpKernels, WmmaOfSmallIntegersIsExactInEveryLayout) {
+  std::vector<uint16_t> a_bits(256), b_bits(256);
+  std::vector<float> a(256), b(256);
+  for (int i = 0; i < 256; ++i) {
+    a[i] = static_cast<float>(i * 7 % 23 - 11);
+    b[i] = static_cast<float>(i * 5 % 19 - 9);
+    a_bits[i] = f32_to_f16_bits_rn(std::bit_cast<uint32_t>(a[i]));
+    b_bits[i] = f32_to_f16_bits_rn(std::bit_cast<uint32_t>(b[i]));
+  }
+  for (uint64_t seed = 0; seed < 9; ++seed) {
+    const uint64_t y = runner.array<float>("y", std::vector<float>(256, -1), true, true, true);
+    const uint64_t pa = runner.array<uint16_t>("a", a_bits, false);
+    const uint64_t pb = runner.array<uint16_t>("b", b_bits, false);
+    LaunchConfig config = threads(32);
+    config.warp_seed = seed;
+    config.mma_errors.seed = seed;
+    ASSERT_EQ(runner.run({y, pa, pb}, config, "wm"), RunStatus::completed) << runner.all_messages();
+    expect_clean();
+    const std::vector<float> got = runner.read<float>("y");
+    for (int i = 0; i < 16; ++i) {
+      for (int j = 0; j < 16; ++j) {
+        float sum = 0;
+        for (int k = 0; k < 16; ++k) sum += a[i * 16 + k] * b[j * 16 + k];  // b by columns
+        EXPECT_EQ(got[i * 16 + j], 2 * sum) << seed << ": " << i << "," << j;
+      }
+    }
+  }
 }
 
 TEST_F(WarpKernels, SoftmaxOfRows) {

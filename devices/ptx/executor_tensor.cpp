@@ -1,0 +1,342 @@
+// Warp-wide matrix instructions: ldmatrix, stmatrix, movmatrix, mma and wmma (PTX ISA 9.7.14).
+#include <bit>
+#include <cstring>
+
+#include "devices/ptx/executor.hpp"
+
+namespace assay::ptx {
+
+namespace {
+
+/// Bytes of a row of an 8 x 8 matrix of 16-bit elements.
+constexpr int kRowBytes = 16;
+
+/// Where element (row, column) of an 8 x 8 matrix lies in its register row: four neighbouring lanes
+/// hold a row, two elements each (PTX ISA 9.7.14.5.15).
+int place_of(int row, int column, bool transpose) {
+  if (transpose) std::swap(row, column);
+  return (row * 4 + column / 2) * 4 + column % 2 * 2;
+}
+
+}  // namespace
+
+/// All 32 lanes of the warp take part, at the same instruction (.aligned).
+void Executor::tensor(WarpState& warp, const std::vector<Participant>& all) {
+  const MicroOp& op = *all[0].op;
+  uint32_t mask = 0;
+  bool same = true;
+  for (const Participant& p : all) {
+    mask |= p.mask;
+    same &= p.op == &op;
+  }
+  const Instruction& ins = *code_->sites[op.site].instruction;
+  if (mask != ~0u || !same) {
+    char text[16];
+    std::snprintf(text, sizeof text, "%08x", mask);
+    report(DiagnosticKind::barrier, op.site, std::countr_zero(mask),
+           same ? ins.spelling + " needs all 32 lanes of the warp, executed by lanes " + text
+                : ins.spelling + " executed by lanes that are at different instructions");
+    throw Stop{RunStatus::fault};
+  }
+  switch (ins.op) {
+    case Op::ldmatrix:
+      return load_matrices(op, ins);
+    case Op::stmatrix:
+      return store_matrices(op, ins);
+    case Op::movmatrix:
+      return move_matrix(op);
+    case Op::mma:
+      return matrix_product(op, ins);
+    default:
+      break;
+  }
+  if (ins.wmma == Wmma::mma) return matrix_product(op, ins);
+  transfer_fragment(warp, op, ins);
+}
+
+void Executor::observe_access(const MicroOp& op, uint32_t mask, Space space, int bytes,
+                              bool is_read, bool is_write) {
+  if (!observer) return;
+  const SourceLine line = user_line(op.site);
+  observer({code_->sites[op.site].instruction, &line, space, mask, address_, bytes, is_read,
+            is_write, false, warp_->block->linear, warp_->index});
+}
+
+// ---- 8 x 8 matrices of 16-bit elements ----
+
+void Executor::set_register_row(const FragmentRows& registers, size_t k, const uint8_t* bytes,
+                                const uint8_t* undefined) {
+  std::memcpy(frame_row(registers.rows[k]), bytes, 4 * kLanes);
+  warp_->flags[registers.flags[k]] = 0;
+  if (!shadow_ || undefined == nullptr || !options_.definedness) return;
+  if (!kit_.any_bit(undefined, 4 * kLanes, 0xff)) return;
+  std::memcpy(undefined_row(registers.flags[k], registers.rows[k], 4), undefined, 4 * kLanes);
+}
+
+void Executor::load_matrices(const MicroOp& op, const Instruction& ins) {
+  const FragmentRows& registers = code_->fragments[op.target];
+  const int count = ins.vector;
+  // Lanes 8 i to 8 i + 7 hold the addresses of the rows of matrix i.
+  const uint32_t mask = count == 4 ? ~0u : (1u << 8 * count) - 1;
+  addresses(op);
+  if (shadow_ && warp_->flags[op.fa] != 0) check_address(op, mask);
+  Space space;
+  const uint32_t same = split_spaces(op, mask, space);
+  if (same != mask) space = Space::global;  // not shared memory: told below, lane by lane
+  observe_access(op, mask, space, kRowBytes, true, false);
+  alignas(32) uint8_t values[4][4 * kLanes];
+  alignas(32) uint8_t undefined[4][4 * kLanes];
+  bool dirty[4] = {};
+  for (int matrix = 0; matrix < count; ++matrix) {
+    for (int r = 0; r < 8; ++r) {
+      const int lane = 8 * matrix + r;
+      const Target from = locate(op, space, lane, address_[lane], kRowBytes, false);
+      for (int c = 0; c < 8; ++c) {
+        const int at = place_of(r, c, ins.transpose);
+        std::memcpy(values[matrix] + at, from.data + 2 * c, 2);
+        for (int i = 0; i < 2; ++i) {
+          const bool bad = (from.state[2 * c + i] & kUndefined) != 0;
+          undefined[matrix][at + i] = bad ? 0xff : 0;
+          dirty[matrix] |= bad;
+        }
+      }
+    }
+  }
+  for (int matrix = 0; matrix < count; ++matrix) {
+    set_register_row(registers, matrix, values[matrix],
+                     dirty[matrix] ? undefined[matrix] : nullptr);
+  }
+}
+
+/// Stores bytes of one lane; `undefined` (0xff for an undefined byte) may be null.
+void Executor::store_bytes(const MicroOp& op, Space space, int lane, uint64_t address, int bytes,
+                           const uint8_t* from, const uint8_t* undefined) {
+  const Target to = locate(op, space, lane, address, bytes, true);
+  if (to.page != nullptr) {
+    stray_write(op, lane, address, bytes);
+    to.page->written = true;
+    to.page->last_writer = op.site;
+  }
+  std::memcpy(to.data, from, bytes);
+  std::memset(to.state, kWritten, bytes);
+  bool any = false;
+  for (int i = 0; undefined != nullptr && i < bytes; ++i) {
+    if (undefined[i] == 0) continue;
+    to.state[i] |= kUndefined;
+    any = true;
+  }
+  if (any && to.page != nullptr) {
+    to.page->has_undefined = true;
+    store_undefined(op, lane, to.page, address, bytes);
+  }
+  auto& deltas = warp_->block->shared_deltas;
+  for (int i = 0; space == Space::shared && !deltas.empty() && i < bytes; i += 4) {
+    deltas.erase(static_cast<uint32_t>(address + i) & ~3u);
+  }
+}
+
+void Executor::store_matrices(const MicroOp& op, const Instruction& ins) {
+  const FragmentRows& registers = code_->fragments[op.target];
+  const int count = ins.vector;
+  const uint32_t mask = count == 4 ? ~0u : (1u << 8 * count) - 1;
+  addresses(op);
+  if (shadow_ && warp_->flags[op.fa] != 0) check_address(op, mask);
+  Space space;
+  const uint32_t same = split_spaces(op, mask, space);
+  if (same != mask) space = Space::global;
+  observe_access(op, mask, space, kRowBytes, false, true);
+  for (int matrix = 0; matrix < count; ++matrix) {
+    const uint8_t* from = row(registers.rows[matrix]);
+    const uint8_t* undefined = undefined_source(registers.flags[matrix], registers.rows[matrix]);
+    for (int r = 0; r < 8; ++r) {
+      uint8_t bytes[kRowBytes], bad[kRowBytes];
+      for (int c = 0; c < 8; ++c) {
+        const int at = place_of(r, c, ins.transpose);
+        std::memcpy(bytes + 2 * c, from + at, 2);
+        std::memcpy(bad + 2 * c, undefined + at, 2);
+      }
+      const int lane = 8 * matrix + r;
+      store_bytes(op, space, lane, address_[lane], kRowBytes, bytes, bad);
+    }
+  }
+}
+
+void Executor::move_matrix(const MicroOp& op) {
+  const FragmentRows& registers = code_->fragments[op.target];
+  const uint8_t* from = row(registers.rows[1]);
+  const uint8_t* bad = undefined_source(registers.flags[1], registers.rows[1]);
+  alignas(32) uint8_t values[4 * kLanes], undefined[4 * kLanes];
+  for (int r = 0; r < 8; ++r) {
+    for (int c = 0; c < 8; ++c) {
+      std::memcpy(values + place_of(c, r, false), from + place_of(r, c, false), 2);
+      std::memcpy(undefined + place_of(c, r, false), bad + place_of(r, c, false), 2);
+    }
+  }
+  set_register_row(registers, 0, values, undefined);
+}
+
+// ---- fragments ----
+
+const Fragment& Executor::fragment(const Instruction& ins, Matrix matrix) {
+  const uint64_t variant = ins.op == Op::wmma ? config_->warp_seed % kWmmaLayouts : 0;
+  const uint64_t key =
+      static_cast<uint64_t>(ins.op == Op::wmma) | variant << 1 |
+      static_cast<uint64_t>(matrix) << 8 | static_cast<uint64_t>(element_type(ins, matrix)) << 16 |
+      uint64_t{ins.shape.m} << 24 | uint64_t{ins.shape.n} << 32 | uint64_t{ins.shape.k} << 40;
+  const auto [found, added] = fragments_.try_emplace(key);
+  if (added) found->second = make_fragment(ins, matrix, variant);
+  return found->second;
+}
+
+/// Reads a fragment from the register rows [first, first + registers) of a site. Returns whether
+/// any element is undefined; then `undefined` has a flag an element.
+bool Executor::gather(const FragmentRows& registers, size_t first, const Fragment& f,
+                      Elements& values, UndefinedElements& undefined) {
+  const int bytes = 4 / f.parts;
+  const int in_register = kLanes * f.parts;
+  bool dirty = false;
+  for (int reg = 0; reg < f.registers; ++reg) {
+    const uint8_t* from = row(registers.rows[first + reg]);
+    const uint16_t* element = f.element.data() + reg * in_register;
+    for (int i = 0; i < in_register; ++i) {
+      uint32_t bits = 0;
+      std::memcpy(&bits, from + i * bytes, bytes);
+      values[element[i]] = element_value(f.type, bits);
+    }
+    dirty |= shadow_ && (warp_->flags[registers.flags[first + reg]] & kMaybeUndefined) != 0;
+  }
+  if (!dirty) return false;
+  undefined.fill(0);
+  for (int reg = 0; reg < f.registers; ++reg) {
+    const uint8_t* bad =
+        undefined_source(registers.flags[first + reg], registers.rows[first + reg]);
+    const uint16_t* element = f.element.data() + reg * in_register;
+    for (int i = 0; i < in_register; ++i) {
+      for (int b = 0; b < bytes; ++b) undefined[element[i]] |= bad[i * bytes + b];
+    }
+  }
+  return true;
+}
+
+/// Writes a fragment's registers; `undefined` may be null.
+void Executor::scatter(const FragmentRows& registers, size_t first, const Fragment& f,
+                       const uint32_t* bits, const UndefinedElements* undefined) {
+  const int bytes = 4 / f.parts;
+  const int in_register = kLanes * f.parts;
+  alignas(32) uint8_t values[4 * kLanes], bad[4 * kLanes];
+  for (int reg = 0; reg < f.registers; ++reg) {
+    const uint16_t* element = f.element.data() + reg * in_register;
+    for (int i = 0; i < in_register; ++i) {
+      std::memcpy(values + i * bytes, &bits[element[i]], bytes);
+      if (undefined != nullptr) std::memset(bad + i * bytes, (*undefined)[element[i]], bytes);
+    }
+    set_register_row(registers, first + reg, values, undefined != nullptr ? bad : nullptr);
+  }
+}
+
+/// d = a * b + c. An undefined element of a spoils its row of d, one of b its column.
+void Executor::matrix_product(const MicroOp& op, const Instruction& ins) {
+  const FragmentRows& registers = code_->fragments[op.target];
+  const Fragment& fa = fragment(ins, Matrix::a);
+  const Fragment& fb = fragment(ins, Matrix::b);
+  const Fragment& fc = fragment(ins, Matrix::c);
+  const Fragment& fd = fragment(ins, Matrix::d);
+  const size_t at_a = static_cast<size_t>(fd.registers);
+  const size_t at_b = at_a + static_cast<size_t>(fa.registers);
+  const size_t at_c = at_b + static_cast<size_t>(fb.registers);
+  Elements a, b, c, d;
+  UndefinedElements ua, ub, uc, ud;
+  const bool dirty_a = gather(registers, at_a, fa, a, ua);
+  const bool dirty_b = gather(registers, at_b, fb, b, ub);
+  const bool dirty_c = gather(registers, at_c, fc, c, uc);
+  if (ins.type == Type::s32) {
+    multiply_integers(ins.shape, ins.satfinite, a, b, c, d);
+  } else {
+    multiply(ins.shape, ins.type, a, b, c, d, config_->mma_errors);
+  }
+  const bool dirty = dirty_a || dirty_b || dirty_c;
+  for (int i = 0; dirty && i < fd.rows; ++i) {
+    for (int j = 0; j < fd.columns; ++j) {
+      uint8_t bad = dirty_c ? uc[i * fd.columns + j] : 0;
+      for (int l = 0; dirty_a && l < fa.columns; ++l) bad |= ua[i * fa.columns + l];
+      for (int l = 0; dirty_b && l < fb.rows; ++l) bad |= ub[l * fb.columns + j];
+      ud[i * fd.columns + j] = bad;
+    }
+  }
+  uint32_t bits[kMaxElements];
+  for (int i = 0; i < fd.elements(); ++i) bits[i] = element_bits(ins.type, d[i]);
+  scatter(registers, 0, fd, bits, dirty ? &ud : nullptr);
+}
+
+/// wmma.load and wmma.store: a matrix in memory with a stride between its rows or columns. The
+/// address and the stride are the same in all lanes (PTX ISA 9.7.14.4.3); the first lane's serve.
+void Executor::transfer_fragment(WarpState&, const MicroOp& op, const Instruction& ins) {
+  const FragmentRows& registers = code_->fragments[op.target];
+  const Fragment& f = fragment(ins, ins.matrix);
+  const int bytes = 4 / f.parts;
+  const bool by_rows = ins.a_layout == Layout::row;
+  const int lines = by_rows ? f.rows : f.columns, along = by_rows ? f.columns : f.rows;
+  const bool stores = ins.wmma == Wmma::store;
+  addresses(op);
+  if (shadow_ && warp_->flags[op.fa] != 0) check_address(op, 1);
+  const uint64_t stride = op.b == kNoSlot ? static_cast<uint64_t>(along)
+                                          : *reinterpret_cast<const uint32_t*>(row(op.b));
+  if (shadow_ && op.b != kNoSlot && undefined_lanes(op.fb, op.b, 4, 1) != 0) {
+    report(DiagnosticKind::uninitialised, op.site, 0,
+           "the stride of " + ins.spelling + " depends on an uninitialised value");
+  }
+  Space space;
+  split_spaces(op, 1, space);
+  const uint64_t base = address_[0];
+  uint32_t bits[kMaxElements] = {};
+  UndefinedElements undefined{};
+  if (stores) fragment_bits(registers, f, bits, undefined);
+  bool dirty = false;
+  for (int line = 0; line < lines; ++line) {
+    const uint64_t start = base + stride * static_cast<uint64_t>(line * bytes);
+    address_[0] = start;
+    observe_access(op, 1, space, along * bytes, !stores, stores);
+    // Each row or column starts at a multiple of its fragment's bytes; the CUDA guide's weaker rule
+    // for strides is asked for.
+    const int needed = std::min(16, 4 * f.registers);
+    if ((start & static_cast<uint64_t>(needed - 1)) != 0) {
+      misaligned(op, space, 0, start, needed);
+    }
+    for (int i = 0; i < along; ++i) {
+      const int element = by_rows ? line * f.columns + i : i * f.columns + line;
+      const uint64_t address = start + static_cast<uint64_t>(i * bytes);
+      if (stores) {
+        uint8_t value[4], bad[4];
+        std::memcpy(value, &bits[element], 4);
+        std::memset(bad, undefined[element], 4);
+        store_bytes(op, space, 0, address, bytes, value, bad);
+        continue;
+      }
+      const Target from = locate(op, space, 0, address, bytes, false);
+      std::memcpy(&bits[element], from.data, bytes);
+      for (int b = 0; b < bytes; ++b) {
+        if ((from.state[b] & kUndefined) != 0) undefined[element] = 0xff;
+      }
+      dirty |= undefined[element] != 0;
+    }
+  }
+  if (!stores) scatter(registers, 0, f, bits, dirty ? &undefined : nullptr);
+}
+
+/// The bits of a fragment's elements as they stand in its registers.
+void Executor::fragment_bits(const FragmentRows& registers, const Fragment& f, uint32_t* bits,
+                             UndefinedElements& undefined) {
+  const int bytes = 4 / f.parts;
+  const int in_register = kLanes * f.parts;
+  for (int reg = 0; reg < f.registers; ++reg) {
+    const uint8_t* from = row(registers.rows[reg]);
+    const uint8_t* bad = undefined_source(registers.flags[reg], registers.rows[reg]);
+    const uint16_t* element = f.element.data() + reg * in_register;
+    for (int i = 0; i < in_register; ++i) {
+      std::memcpy(&bits[element[i]], from + i * bytes, bytes);
+      for (int b = 0; b < bytes; ++b) undefined[element[i]] |= bad[i * bytes + b];
+    }
+  }
+}
+
+}  // namespace assay::ptx
