@@ -57,7 +57,11 @@ TEST(Conform, EveryComputingInstructionHasKernelsThatDecode) {
                           row.definedness != ptx::DefinednessRule::vote &&
                           row.definedness != ptx::DefinednessRule::uniform;
     const bool address = row.op == ptx::Op::cvta || row.op == ptx::Op::isspacep;
-    EXPECT_EQ(covered.contains(row.op), computes && !address) << row.mnemonic;
+    // Matrix instructions work on a whole warp's fragments and are judged by an envelope, not bit
+    // for bit: they are no part of this form of conform, and its report says so.
+    const bool matrix =
+        row.op == ptx::Op::mma || row.op == ptx::Op::wmma || row.op == ptx::Op::movmatrix;
+    EXPECT_EQ(covered.contains(row.op), computes && !address && !matrix) << row.mnemonic;
   }
   EXPECT_GT(kernels.size(), 4000u);
   std::vector<const ConformKernel*> some;
