@@ -10,7 +10,6 @@ namespace assay {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLog2e = 1.4426950408889634;
 
 rows::Out at(const rows::Out& out, int64_t k) {

@@ -81,7 +81,7 @@ ASSAY_INLINE Near vexp2(Vec x, Vec) {
   const Vec v = (1 + (r + (r * r) * vexponential_tail(r))) * vpower_of_two(t);
   const Vec e = f == 0 ? Vec{} : v * 0x1p-50;
   // 1000 to 1024 is left to multiprecision: the allowance needs room above.
-  const Vec edge = (x > 1000) & (x <= 1025) ? splat(kInfinite) : e;
+  const Vec edge = ((x > 1000) & (x <= 1025)) ? splat(kInfinite) : e;
   return vbeyond(x, -1000, 1025, {v, edge});
 }
 
@@ -101,7 +101,7 @@ ASSAY_INLINE Near vexpm1(Vec x, Vec) {
   const Vec core = vexpm1_core(in);
   const Vec v = x == 0 ? x : x == -kInfinite ? splat(-1) : core;
   const Vec e = (x == -kInfinite) ? Vec{} : vabs(v) * 0x1p-49;
-  const Vec edge = (x > 700) & (x <= 710) ? splat(kInfinite) : e;
+  const Vec edge = ((x > 700) & (x <= 710)) ? splat(kInfinite) : e;
   return vbeyond(x, -kInfinite, 710, {v, edge});
 }
 
@@ -112,7 +112,7 @@ ASSAY_INLINE Near vtanh(Vec x, Vec) {
   const Vec size = m / (m + 2);
   const Vec sign = (Vec)((Mask)x & (Mask)splat(-0.0));
   const Vec v = (Vec)((Mask)size | (Mask)sign);
-  const Vec e = (x == x) & (a != kInfinite) ? size * 0x1p-48 : Vec{};
+  const Vec e = ((x == x) & (a != kInfinite)) ? size * 0x1p-48 : Vec{};
   return {x == 0 ? x : x == x ? v : x, e};
 }
 
@@ -150,7 +150,7 @@ ASSAY_INLINE Near vlogarithm_ends(Vec x, Vec v, Vec e) {
   const Mask inside = (x > 0) & (x < kInfinite);
   const Vec number = inside ? v : at_end;
   const Vec error = inside ? e : zero;
-  return {number, inside & (x < 0x1p-1022) ? splat(kInfinite) : error};
+  return {number, (inside & (x < 0x1p-1022)) ? splat(kInfinite) : error};
 }
 
 ASSAY_INLINE Near vlog(Vec x, Vec) {

@@ -114,7 +114,7 @@ int mul(int n, In a, In b, bool exact, Out o) {
     const double am = absolute(a.v[i]) + a.e[i];
     const double bm = absolute(b.v[i]) + b.e[i];
     const double rounded = absolute(v) * half_ulp + tiny;
-    const double own = (a.v[i] == 0) | (b.v[i] == 0) ? 0 : rounded;  // a product with 0 is exact
+    const double own = ((a.v[i] == 0) | (b.v[i] == 0)) ? 0 : rounded;  // a product with 0 is exact
     const double e = a.e[i] * bm + b.e[i] * am + own;
     const double s = larger(a.lo[i], a.hi[i]);
     const double t = larger(b.lo[i], b.hi[i]);
@@ -238,7 +238,7 @@ inline double exp_core(double x) {
 /// kernel's, where it is not the same number, may be on the other side of 0.
 inline double root_taint(double x, double e, double hi, double dev) {
   const bool moved = e + dev > 0;
-  return moved & !(x + e + hi < 0) & finite(x) ? 0 / 0.0 : dev;
+  return (moved & !(x + e + hi < 0) & finite(x)) ? 0 / 0.0 : dev;
 }
 
 int sqrt(int n, In a, double least, Out o) {

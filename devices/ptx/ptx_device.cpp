@@ -91,8 +91,7 @@ class PtxDevice : public Device {
   std::map<int, int> add_operands(const Instance& instance, const RunOptions& options);
   LaunchConfig configure(const Instance& instance, const ResolvedLaunch& launch,
                          const Function& entry) const;
-  bool admit(const Loaded& loaded, const LaunchConfig& config, const Instance& instance,
-             const ResolvedLaunch& launch, Run& run) const;
+  bool admit(const Loaded& loaded, const LaunchConfig& config, Run& run) const;
   void check_written(const Instance& instance, const std::map<int, int>& regions);
 
   const bool avx2_;
@@ -166,8 +165,7 @@ LaunchConfig PtxDevice::configure(const Instance& instance, const ResolvedLaunch
 }
 
 /// Whether the launch can run; otherwise `run` says why not.
-bool PtxDevice::admit(const Loaded& loaded, const LaunchConfig& config, const Instance& instance,
-                      const ResolvedLaunch& launch, Run& run) const {
+bool PtxDevice::admit(const Loaded& loaded, const LaunchConfig& config, Run& run) const {
   const auto refuse = [&](RunStatus status, DiagnosticKind kind, std::string message) {
     run.status = status;
     Diagnostic d;
@@ -258,7 +256,7 @@ Run PtxDevice::run(const Instance& instance, const std::vector<Program>& program
     const bool known = loaded.code->unsupported.empty() && loaded.code->entry != nullptr;
     const LaunchConfig config =
         known ? configure(instance, launch, *loaded.code->entry) : LaunchConfig{};
-    if (!admit(loaded, config, instance, launch, run)) break;
+    if (!admit(loaded, config, run)) break;
     if (std::find(present.begin(), present.end(), loaded.module.get()) == present.end()) {
       machine_.add_variables(*loaded.code);
       present.push_back(loaded.module.get());

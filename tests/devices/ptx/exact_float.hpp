@@ -81,7 +81,7 @@ inline uint64_t encode(FloatLayout f, const Number& x, Mode mode) {
     against_half = rest.compare(unit);
   }
   if (round_up(mode, x.negative, (quotient & 1) != 0, against_half, inexact)) ++quotient;
-  if (quotient >> (f.fraction + 1) != 0) {  // up into the next binade
+  if ((quotient >> (f.fraction + 1)) != 0) {  // up into the next binade
     quotient >>= 1;
     ++last;
   }

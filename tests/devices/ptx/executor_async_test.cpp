@@ -173,8 +173,8 @@ TEST(Mbarrier, MisuseIsTold) {
       "mbarrier.arrive.shared.b64 %rd1, [object];",
       "mbarrier.init.shared.b64 [object], 0;",
       "mbarrier.init.shared.b64 [object], 2;\nmbarrier.arrive.shared.b64 _, [object], 3;",
-      "mbarrier.init.shared.b64 [object], 2;\nmbarrier.inval.shared.b64 [object];\n"
-      "mbarrier.test_wait.parity.shared.b64 %p1, [object], 0;",
+      ("mbarrier.init.shared.b64 [object], 2;\nmbarrier.inval.shared.b64 [object];\n"
+       "mbarrier.test_wait.parity.shared.b64 %p1, [object], 0;"),
   };
   for (const char* body : bodies) {
     Runner runner(Runner::kernel(std::string(".shared .align 8 .b64 object;\n") + body));
