@@ -180,6 +180,7 @@ void Executor::result_defined(uint32_t flag, Slot slot, int width, uint32_t mask
 }
 
 void Executor::clock(const MicroOp& op, uint32_t mask) {
+  stillness_.disturb();
   alignas(32) uint64_t now[kLanes];
   alignas(32) uint32_t now32[kLanes];
   for (int i = 0; i < kLanes; ++i) now32[i] = static_cast<uint32_t>(now[i] = instructions_);
@@ -203,6 +204,7 @@ void Executor::is_space(const MicroOp& op, uint32_t mask) {
 }
 
 void Executor::active_mask(const MicroOp& op, uint32_t mask) {
+  if (warp_->groups.size() > 1) stillness_.disturb();  // which lanes are together is the order's
   alignas(32) uint32_t value[kLanes];
   for (uint32_t& v : value) v = mask;
   write_row(op.d, 4, value, mask);

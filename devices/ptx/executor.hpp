@@ -18,6 +18,7 @@
 #include "devices/ptx/machine.hpp"
 #include "devices/ptx/memory.hpp"
 #include "devices/ptx/row_kit.hpp"
+#include "devices/ptx/stillness.hpp"
 #include "devices/ptx/tensor.hpp"
 
 namespace assay::ptx {
@@ -184,7 +185,8 @@ class Executor {
   void split_off(WarpState& warp, Group& group, uint32_t mask, int32_t pc);
   void arrive(WarpState& warp, Group& group, const MicroOp& op, uint32_t mask);
   void try_release(BlockState& block, int barrier);
-  [[noreturn]] void report_hang(const std::string& why);
+  [[noreturn]] void report_hang(const std::string& why, const char* running);
+  void end_rotation(int64_t waiting_blocks, int64_t most, int64_t& limit);
   std::unique_ptr<BlockState> start_block(std::array<int64_t, 3> at, int64_t linear);
   void recycle(std::unique_ptr<BlockState> block);
   int64_t budget() const;  ///< warp instructions that this launch may take
@@ -319,6 +321,7 @@ class Executor {
   int64_t shared_bytes_ = 0;
   std::vector<int32_t> warp_order_;
   std::deque<std::unique_ptr<BlockState>> resident_;
+  Stillness stillness_;
   std::vector<std::unique_ptr<BlockState>> free_blocks_;
   std::vector<WrapOrigin> origins_ = std::vector<WrapOrigin>(1);
   std::unordered_map<uint64_t, Fragment> fragments_;  ///< those that ran, by shape, type, layout

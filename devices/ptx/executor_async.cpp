@@ -40,6 +40,11 @@ struct BarrierWord {
 }  // namespace
 
 void Executor::asynchronous(const MicroOp& op, uint32_t mask) {
+  // All but looking at an object changes memory, or the copies and arrivals that are on their way.
+  const Async what = code_->sites[op.site].instruction->async;
+  if (what != Async::test_wait && what != Async::try_wait && what != Async::pending_count) {
+    stillness_.disturb();
+  }
   switch (op.kind) {
     case Kind::async_source:
       return async_source(op, mask);
@@ -189,6 +194,7 @@ void Executor::finish_arrivals(uint64_t address, uint64_t* object) {
         return copy.lane == arrival.lane && copy.order < arrival.order;
       });
       arrivals.erase(arrivals.begin() + static_cast<std::ptrdiff_t>(i));
+      stillness_.disturb();
       arrive_at_object(object, 1, false, arrival.site, arrival.lane);
     }
   }

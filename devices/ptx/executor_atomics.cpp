@@ -46,6 +46,7 @@ void Executor::atomic(const MicroOp& op, uint32_t mask) {
       std::memcpy(&old, at.data, bytes);
       const bool flush = space == Space::global && ins.type == Type::f32;
       const uint64_t made = atomic_result(ins.atom, ins.type, old, operands[0], operands[1], flush);
+      if (stillness_.watching() && std::memcmp(at.data, &made, bytes) != 0) stillness_.disturb();
       std::memcpy(at.data, &made, bytes);
       bool old_undefined = false;
       for (int i = 0; i < bytes; ++i) old_undefined |= (at.state[i] & kUndefined) != 0;

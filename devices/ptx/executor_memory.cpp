@@ -311,7 +311,10 @@ void Executor::store(const MicroOp& op, uint32_t mask) {
                 static_cast<int>(site.element_bytes * site.rows.size()), false, true, false,
                 warp_->block->linear, warp_->index});
     }
-    if (!store_wide(op, same, space) && !store_near(op, same, space)) store_to(op, same, space);
+    // Only the lane-by-lane form tells whether a byte changes.
+    if (stillness_.watching() || (!store_wide(op, same, space) && !store_near(op, same, space))) {
+      store_to(op, same, space);
+    }
     if (shadow_ && code_->memory_carries_wrap && space != Space::global) {
       store_deltas(op, same, space);
     }
@@ -407,7 +410,12 @@ void Executor::store_to(const MicroOp& op, uint32_t mask, Space space) {
     }
     for (int k = 0; k < count; ++k) {
       const int offset = k * site.element_bytes;
-      std::memcpy(to.data + offset, row(site.rows[k]) + lane * site.widths[k], site.element_bytes);
+      const uint8_t* value = row(site.rows[k]) + lane * site.widths[k];
+      if (stillness_.watching() &&
+          std::memcmp(to.data + offset, value, static_cast<size_t>(site.element_bytes)) != 0) {
+        stillness_.disturb();
+      }
+      std::memcpy(to.data + offset, value, site.element_bytes);
       std::memset(to.state + offset, kWritten, site.element_bytes);
       if (!shadow_ || (warp_->flags[site.flags[k]] & kMaybeUndefined) == 0) continue;
       const uint8_t* undefined = warp_->undefined + site.rows[k] + lane * site.widths[k];
@@ -430,8 +438,10 @@ void Executor::copy_local(WarpState& warp, const std::vector<LocalCopy>& copies,
   const int64_t size = code_->local_bytes;
   for (const LocalCopy& copy : copies) {
     for_lanes(mask, [&](int lane) {
-      std::memcpy(warp.local + lane * size + copy.to, warp.local + lane * size + copy.from,
-                  copy.bytes);
+      uint8_t* to = warp.local + lane * size + copy.to;
+      const uint8_t* from = warp.local + lane * size + copy.from;
+      if (stillness_.watching() && std::memcmp(to, from, copy.bytes) != 0) stillness_.disturb();
+      std::memcpy(to, from, copy.bytes);
       std::memcpy(warp.local_state + lane * size + copy.to,
                   warp.local_state + lane * size + copy.from, copy.bytes);
       if (warp.local_deltas.empty()) return;

@@ -117,6 +117,7 @@ void Executor::store_bytes(const MicroOp& op, Space space, int lane, uint64_t ad
     to.page->written = true;
     to.page->last_writer = op.site;
   }
+  stillness_.disturb();
   std::memcpy(to.data, from, bytes);
   std::memset(to.state, kWritten, bytes);
   bool any = false;

@@ -106,6 +106,16 @@ std::string launch_limit(const Function& entry, const LaunchConfig& config,
   return "";
 }
 
+int64_t co_resident_blocks(const LaunchConfig& config, int64_t shared_bytes) {
+  constexpr int64_t kMultiprocessors = 108;  // NVIDIA A100 Tensor Core GPU Architecture, table 4
+  constexpr int64_t kWarps = 64, kBlocks = 32, kShared = 164 << 10;  // of a multiprocessor
+  constexpr int64_t kReserved = 1 << 10;  // shared memory that the system keeps of each block
+  const int64_t threads = config.block[0] * config.block[1] * config.block[2];
+  const int64_t warps = std::max<int64_t>((threads + kLanes - 1) / kLanes, 1);
+  return kMultiprocessors *
+         std::min({kBlocks, kWarps / warps, kShared / (shared_bytes + kReserved)});
+}
+
 Executor::Executor(Memory& memory, bool avx2) : memory_(&memory), kit_(row_kit(avx2)) {}
 
 void Executor::begin(const RunOptions& options, const Module& module) {

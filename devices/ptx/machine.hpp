@@ -54,6 +54,11 @@ using AccessObserver = std::function<void(const AccessEvent&)>;
 std::string launch_limit(const Function& entry, const LaunchConfig& config,
                          int64_t static_shared_bytes);
 
+/// Blocks that a whole device of compute capability 8.0 (A100: 108 multiprocessors) holds at once,
+/// by threads, blocks and shared memory; registers, which PTX does not tell, may lower it (CUDA C++
+/// Programming Guide 13.0, technical specifications). `shared_bytes`: of a block, static included.
+int64_t co_resident_blocks(const LaunchConfig& config, int64_t shared_bytes);
+
 class Executor;
 
 class Machine {

@@ -20,9 +20,16 @@ namespace {
 /// warp but a barrier, short where warps may spin.
 constexpr int64_t kLongSlice = int64_t{1} << 18;
 constexpr int64_t kShortSlice = int64_t{1} << 12;
-/// Memory that resident blocks may take, and their greatest number.
+/// Memory that resident blocks may take, and their greatest number; more, where those wait for
+/// blocks that have not begun.
 constexpr int64_t kResidentBytes = int64_t{64} << 20;
+constexpr int64_t kMostResidentBytes = int64_t{1} << 30;
 constexpr int64_t kResidentBlocks = 128;
+/// Turns of its warps that a block takes before the next block, when no warp uses up its slice:
+/// those that poll an mbarrier end theirs early.
+constexpr int kPassesInTurn = 1024;
+/// Of a slice, while it is watched whether anything changes.
+constexpr int64_t kWatchedPart = 8;
 
 /// Where a group stands, outermost call first: the order in which groups run.
 bool stands_before(const Group& a, const Group& b) {
@@ -96,6 +103,7 @@ void Executor::split_off(WarpState& warp, Group& group, uint32_t mask, int32_t p
 }
 
 void Executor::exit_lanes(WarpState& warp, Group& group, uint32_t mask) {
+  stillness_.disturb();
   warp.live &= ~mask;
   group.mask &= ~mask;
   if (group.mask == 0) {
@@ -174,6 +182,7 @@ void Executor::try_release(BlockState& block, int number) {
   if (!any && barrier.arrived_threads == 0) return;
   if (barrier.wanted < 0 ? !all : arrived < barrier.wanted) return;
   const BarrierState done = barrier;
+  stillness_.barrier_released();
   block.barriers_in_use &= ~(1u << number);
   barrier = BarrierState{};
   WarpState* const current = warp_;
@@ -222,7 +231,7 @@ void Executor::run_warp(WarpState& warp, int64_t slice) {
 /// Runs a block until it ends (true) or its warps have used their slices (false).
 bool Executor::run_block(BlockState& block, int64_t slice) {
   const int32_t count = static_cast<int32_t>(block.warps.size());
-  for (;;) {
+  for (int pass = 1;; ++pass) {
     bool ran = false, sliced = false;
     for (int32_t w : warp_order_) {
       WarpState& warp = *block.warps[w];
@@ -235,21 +244,22 @@ bool Executor::run_block(BlockState& block, int64_t slice) {
       sliced |= instructions_ - before >= slice;
       if (instructions_ >= budget()) {
         report_hang("the budget of " + std::to_string(budget()) +
-                    " warp instructions is spent");
+                    " warp instructions is spent",
+                    "nothing, still running");
       }
     }
     if (block.finished_warps == count) return true;
     if (!ran) {
       warp_ = block.warps[0].get();
-      report_hang("no thread of the block can go on");
+      report_hang("no thread of the block can go on", "");
     }
-    if (sliced) return false;
+    if (sliced || pass == kPassesInTurn) return false;
   }
 }
 
-void Executor::report_hang(const std::string& why) {
+/// `running`: what lanes wait for that are at no barrier.
+void Executor::report_hang(const std::string& why, const char* running) {
   const BlockState& block = *warp_->block;
-  std::string message = "hang: " + why;
   std::vector<std::string> details;
   int32_t site = -1;
   int lane = 0;
@@ -258,7 +268,7 @@ void Executor::report_hang(const std::string& why) {
       const MicroOp& op = ops_[g.pc];
       const std::string what = g.wait == Wait::barrier ? "barrier " + std::to_string(g.wait_mask)
                                : g.wait == Wait::rendezvous ? "the other lanes of its mask"
-                                                            : "nothing, still running";
+                                                            : running;
       char mask[16];
       std::snprintf(mask, sizeof mask, "%08x", g.mask);
       details.push_back("warp " + std::to_string(warp->index) + " lanes " + mask + " wait for " +
@@ -270,7 +280,7 @@ void Executor::report_hang(const std::string& why) {
       }
     }
   }
-  Diagnostic& d = report(DiagnosticKind::hang, site, lane, message);
+  Diagnostic& d = report(DiagnosticKind::hang, site, lane, why);
   if (details.size() > 16) details.resize(16);
   d.details = std::move(details);
   throw Stop{RunStatus::hang};
@@ -413,6 +423,34 @@ int64_t Executor::block_number(int64_t index, int64_t count) const {
   return static_cast<int64_t>(product % n);
 }
 
+/// Every resident block has had its turn: when none of them progresses, more blocks begin, up to
+/// what a device holds at once; when no more can, the launch hangs. `most`: of blocks in memory.
+void Executor::end_rotation(int64_t waiting_blocks, int64_t most, int64_t& limit) {
+  if (!stillness_.after_round(resident_, code_->frame_bytes)) return;
+  warp_ = resident_.front()->warps[0].get();
+  const char* running = "memory that no thread changes";
+  if (waiting_blocks == 0 || code_->subset_obstacle.empty()) {
+    report_hang("no thread progresses: all wait, and nothing in memory changes", running);
+  }
+  const int64_t held = co_resident_blocks(*config_, shared_bytes_);
+  if (limit < std::min(held, most)) {
+    limit = std::min(held, most);
+    stillness_.restart();
+    return;
+  }
+  const std::string blocks = std::to_string(resident_.size()) + " blocks wait, and " +
+                             std::to_string(waiting_blocks) + " have not begun: ";
+  if (limit >= held) {
+    report_hang(blocks + "a device of compute capability 8.0 holds at most " +
+                    std::to_string(held) + " blocks of this shape at once",
+                running);
+  }
+  report(DiagnosticKind::unsupported, -1, 0,
+         blocks + "more do not fit into the " + std::to_string(kMostResidentBytes >> 20) +
+             " MiB that the emulator has for resident blocks");
+  throw Stop{RunStatus::unsupported};
+}
+
 void Executor::run_blocks() {
   const int64_t warps = warp_count();
   warp_order_.resize(static_cast<size_t>(warps));
@@ -430,9 +468,12 @@ void Executor::run_blocks() {
   const bool may_spin = !code_->subset_obstacle.empty();
   const int64_t slice = may_spin ? kShortSlice : kLongSlice;
   const int64_t bytes_each = warps * 2 * code_->frame_bytes + shared_bytes_ * 2 + 1;
-  const int64_t limit =
+  int64_t limit =
       std::clamp<int64_t>(kResidentBytes / bytes_each, 2, may_spin ? kResidentBlocks : 2);
-  int64_t next = 0;
+  const int64_t most =
+      may_spin ? std::max(limit, kMostResidentBytes / bytes_each) : limit;
+  int64_t next = 0, turns = 0;
+  stillness_.restart();
   for (;;) {
     std::unique_ptr<BlockState> block;
     if (next < count && static_cast<int64_t>(resident_.size()) < limit) {
@@ -443,16 +484,25 @@ void Executor::run_blocks() {
                               : std::array<int64_t, 3>{linear % grid[0], linear / grid[0] % grid[1],
                                                        linear / (grid[0] * grid[1])};
       block = start_block(at, linear);
+      stillness_.restart();
+      turns = 0;
     } else if (!resident_.empty()) {
       block = std::move(resident_.front());
       resident_.pop_front();
     } else {
       return;
     }
-    if (run_block(*block, slice)) {
+    if (run_block(*block, stillness_.watching() ? slice / kWatchedPart : slice)) {
       recycle(std::move(block));
-    } else {
-      resident_.push_back(std::move(block));
+      stillness_.restart();
+      turns = 0;
+      continue;
+    }
+    resident_.push_back(std::move(block));
+    const bool all_began = next == count || static_cast<int64_t>(resident_.size()) == limit;
+    if (all_began && ++turns >= static_cast<int64_t>(resident_.size())) {
+      turns = 0;
+      end_rotation(count - next, most, limit);
     }
   }
 }
