@@ -59,25 +59,12 @@ std::vector<std::string> spellings_of(const ptx::Row& row) {
   return spellings;
 }
 
-Type twice(Type type) {
-  switch (type) {
-    case Type::u16:
-      return Type::u32;
-    case Type::s16:
-      return Type::s32;
-    case Type::u32:
-      return Type::u64;
-    default:
-      return Type::s64;
-  }
-}
-
 Type type_of(const OperandSpec& spec, const ptx::Instruction& i) {
   switch (spec.typing) {
     case OperandSpec::Typing::source:
       return i.source_type;
     case OperandSpec::Typing::wide:
-      return twice(i.type);
+      return ptx::twice_as_wide(i.type);
     case OperandSpec::Typing::fixed:
       return spec.fixed;
     case OperandSpec::Typing::own:

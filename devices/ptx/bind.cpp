@@ -35,21 +35,6 @@ TypeClass class_of(Type type) {
   }
 }
 
-Type doubled(Type type) {
-  switch (type) {
-    case Type::u16:
-      return Type::u32;
-    case Type::s16:
-      return Type::s32;
-    case Type::u32:
-      return Type::u64;
-    case Type::s32:
-      return Type::s64;
-    default:
-      return Type::none;
-  }
-}
-
 Type bits_of_width(int bytes) {
   switch (bytes) {
     case 1:
@@ -70,7 +55,7 @@ Type wanted_type(const Instruction& instruction, const OperandSpec& spec) {
     case OperandSpec::Typing::source:
       return instruction.source_type;
     case OperandSpec::Typing::wide:
-      return doubled(instruction.type);
+      return twice_as_wide(instruction.type);
     case OperandSpec::Typing::fixed:
       return spec.fixed;
     case OperandSpec::Typing::own:

@@ -203,6 +203,11 @@ class Executor {
   void atomic(const MicroOp& op, uint32_t mask);
   void addresses(const MicroOp& op);
   void note_access(const MicroOp& op, uint32_t mask, uint32_t all);
+  enum class Access { read, write, atomic };
+  void observe_access(const MicroOp& op, uint32_t mask, Space space, Access access, int bytes = 0) {
+    if (observer) tell_observer(op, mask, space, access, bytes);
+  }
+  void tell_observer(const MicroOp& op, uint32_t mask, Space space, Access access, int bytes);
   uint32_t split_spaces(const MicroOp& op, uint32_t mask, Space& space);
   void load_from(const MicroOp& op, uint32_t mask, Space space);
   void store_to(const MicroOp& op, uint32_t mask, Space space);
@@ -251,8 +256,6 @@ class Executor {
   // executor_tensor.cpp
   using UndefinedElements = std::array<uint8_t, kMaxElements>;
   void tensor(WarpState& warp, const std::vector<Participant>& all);
-  void observe_access(const MicroOp& op, uint32_t mask, Space space, int bytes, bool is_read,
-                      bool is_write);
   void set_register_row(const FragmentRows& registers, size_t k, const uint8_t* bytes,
                         const uint8_t* undefined);
   void store_bytes(const MicroOp& op, Space space, int lane, uint64_t address, int bytes,

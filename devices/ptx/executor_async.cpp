@@ -81,7 +81,7 @@ void Executor::async_source(const MicroOp& op, uint32_t mask) {
   if (reading == 0) return;
   addresses(op);
   if (shadow_ && warp_->flags[op.fa] != 0) check_address(op, reading);
-  observe_access(op, reading, Space::global, bytes, true, false);
+  observe_access(op, reading, Space::global, Access::read, bytes);
   for_lanes(reading, [&](int lane) {
     if ((address_[lane] & static_cast<uint64_t>(bytes - 1)) != 0) {
       misaligned(op, Space::global, lane, address_[lane], bytes);
@@ -99,7 +99,7 @@ void Executor::async_copy(const MicroOp& op, uint32_t mask) {
   const int bytes = code_->sites[op.site].element_bytes;
   addresses(op);
   if (shadow_ && warp_->flags[op.fa] != 0) check_address(op, mask);
-  observe_access(op, mask, Space::shared, bytes, false, true);
+  observe_access(op, mask, Space::shared, Access::write, bytes);
   AsyncState& async = warp_->async;
   for_lanes(mask, [&](int lane) {
     const Target to = locate(op, Space::shared, lane, address_[lane], bytes, true);

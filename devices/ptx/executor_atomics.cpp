@@ -19,11 +19,7 @@ void Executor::atomic(const MicroOp& op, uint32_t mask) {
   while (mask != 0) {
     Space space;
     const uint32_t same = split_spaces(op, mask, space);
-    if (observer) {
-      const SourceLine line = user_line(op.site);
-      observer({&ins, &line, space, same, address_, bytes, true, true, true, warp_->block->linear,
-                warp_->index});
-    }
+    observe_access(op, same, space, Access::atomic);
     uint32_t undefined_results = 0;
     for (uint32_t left = same; left != 0; left &= left - 1) {
       const int lane = std::countr_zero(left);

@@ -72,6 +72,19 @@ void Executor::note_access(const MicroOp& op, uint32_t mask, uint32_t all) {
   mask_states[op.access] |= mask == 0 ? 1 : mask == all && mask == warp_->live ? 4 : 2;
 }
 
+/// Tells the observer of an access of `mask` to address_; `bytes` of a lane, 0: as the site says.
+void Executor::tell_observer(const MicroOp& op, uint32_t mask, Space space, Access access,
+                             int bytes) {
+  const Site& site = code_->sites[op.site];
+  if (bytes == 0) {
+    const bool atomic = access == Access::atomic;  // its rows are operands of one element
+    bytes = static_cast<int>(site.element_bytes * (atomic ? 1 : site.rows.size()));
+  }
+  const SourceLine line = user_line(op.site);
+  observer({site.instruction, &line, space, mask, address_, bytes, access != Access::write,
+            access != Access::read, access == Access::atomic, warp_->block->linear, warp_->index});
+}
+
 /// The lanes of `mask` whose address lies in the same space as the first one's; `space` becomes
 /// that space, and their addresses become those within it.
 uint32_t Executor::split_spaces(const MicroOp& op, uint32_t mask, Space& space) {
@@ -123,7 +136,7 @@ Target Executor::locate(const MicroOp& op, Space space, int lane, uint64_t addre
   if (space == Space::local) {
     const int64_t size = code_->local_bytes;
     const int64_t offset = static_cast<int64_t>(address);
-    if (offset < kLocalStart || offset + bytes > size) {
+    if (offset < kLocalStart || offset > size - bytes) {
       out_of_bounds(op, space, lane, address, bytes, is_store);
     }
     const int64_t at = lane * size + offset;
@@ -140,13 +153,7 @@ void Executor::load(const MicroOp& op, uint32_t mask) {
   while (mask != 0) {
     Space space;
     const uint32_t same = split_spaces(op, mask, space);
-    if (observer) {
-      const Site& site = code_->sites[op.site];
-      const SourceLine line = user_line(op.site);
-      observer({site.instruction, &line, space, same, address_,
-                static_cast<int>(site.element_bytes * site.rows.size()), true, false, false,
-                warp_->block->linear, warp_->index});
-    }
+    observe_access(op, same, space, Access::read);
     if (!load_wide(op, same, space) && !load_near(op, same, space)) load_from(op, same, space);
     if (shadow_ && code_->memory_carries_wrap && space != Space::global) {
       load_deltas(op, same, space);
@@ -304,13 +311,7 @@ void Executor::store(const MicroOp& op, uint32_t mask) {
   while (mask != 0) {
     Space space;
     const uint32_t same = split_spaces(op, mask, space);
-    if (observer) {
-      const Site& site = code_->sites[op.site];
-      const SourceLine line = user_line(op.site);
-      observer({site.instruction, &line, space, same, address_,
-                static_cast<int>(site.element_bytes * site.rows.size()), false, true, false,
-                warp_->block->linear, warp_->index});
-    }
+    observe_access(op, same, space, Access::write);
     // Only the lane-by-lane form tells whether a byte changes.
     if (stillness_.watching() || (!store_wide(op, same, space) && !store_near(op, same, space))) {
       store_to(op, same, space);

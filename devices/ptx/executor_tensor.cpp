@@ -54,14 +54,6 @@ void Executor::tensor(WarpState& warp, const std::vector<Participant>& all) {
   transfer_fragment(warp, op, ins);
 }
 
-void Executor::observe_access(const MicroOp& op, uint32_t mask, Space space, int bytes,
-                              bool is_read, bool is_write) {
-  if (!observer) return;
-  const SourceLine line = user_line(op.site);
-  observer({code_->sites[op.site].instruction, &line, space, mask, address_, bytes, is_read,
-            is_write, false, warp_->block->linear, warp_->index});
-}
-
 // ---- 8 x 8 matrices of 16-bit elements ----
 
 void Executor::set_register_row(const FragmentRows& registers, size_t k, const uint8_t* bytes,
@@ -83,7 +75,7 @@ void Executor::load_matrices(const MicroOp& op, const Instruction& ins) {
   Space space;
   const uint32_t same = split_spaces(op, mask, space);
   if (same != mask) space = Space::global;  // not shared memory: told below, lane by lane
-  observe_access(op, mask, space, kRowBytes, true, false);
+  observe_access(op, mask, space, Access::read, kRowBytes);
   alignas(32) uint8_t values[4][4 * kLanes];
   alignas(32) uint8_t undefined[4][4 * kLanes];
   bool dirty[4] = {};
@@ -145,7 +137,7 @@ void Executor::store_matrices(const MicroOp& op, const Instruction& ins) {
   Space space;
   const uint32_t same = split_spaces(op, mask, space);
   if (same != mask) space = Space::global;
-  observe_access(op, mask, space, kRowBytes, false, true);
+  observe_access(op, mask, space, Access::write, kRowBytes);
   for (int matrix = 0; matrix < count; ++matrix) {
     const uint8_t* from = row(registers.rows[matrix]);
     const uint8_t* undefined = undefined_source(registers.flags[matrix], registers.rows[matrix]);
@@ -296,7 +288,7 @@ void Executor::transfer_fragment(WarpState&, const MicroOp& op, const Instructio
   for (int line = 0; line < lines; ++line) {
     const uint64_t start = base + stride * static_cast<uint64_t>(line * bytes);
     address_[0] = start;
-    observe_access(op, 1, space, along * bytes, !stores, stores);
+    observe_access(op, 1, space, stores ? Access::write : Access::read, along * bytes);
     // Each row or column starts at a multiple of its fragment's bytes; the CUDA guide's weaker rule
     // for strides is asked for.
     const int needed = std::min(16, 4 * f.registers);

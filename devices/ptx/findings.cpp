@@ -106,7 +106,7 @@ std::string Executor::describe(Space space, uint64_t address, int bytes,
     return text;
   }
   if (space == Space::local) {
-    return "local memory, byte " + std::to_string(static_cast<int64_t>(address) - kLocalStart) +
+    return "local memory, byte " + std::to_string(static_cast<int64_t>(address - kLocalStart)) +
            " of " + std::to_string(code_->local_bytes - kLocalStart);
   }
   const int index = memory_->nearest(address);

@@ -156,6 +156,8 @@ enum class Type : uint8_t {
   e5m2x2,
 };
 int bytes_of(Type type);  ///< 0 for none and pred
+/// The integer type of twice the width, as .wide results have; none for types without one.
+Type twice_as_wide(Type type);
 
 enum class Rounding : uint8_t { none, rn, rz, rm, rp, rna, rni, rzi, rmi, rpi };
 enum class Compare : uint8_t {

@@ -542,6 +542,21 @@ int bytes_of(Type type) {
   return 0;
 }
 
+Type twice_as_wide(Type type) {
+  switch (type) {
+    case Type::u16:
+      return Type::u32;
+    case Type::s16:
+      return Type::s32;
+    case Type::u32:
+      return Type::u64;
+    case Type::s32:
+      return Type::s64;
+    default:
+      return Type::none;
+  }
+}
+
 const std::vector<OperandSpec>& operand_specs(int row) {
   return compiled_table().rows[row].operands;
 }

@@ -1,4 +1,5 @@
 // Loads and stores of each space, their bounds and alignment, and what is defined.
+#include <array>
 #include <numeric>
 
 #include "tests/devices/ptx/running.hpp"
@@ -31,6 +32,35 @@ TEST(ExecutorMemory, CopiesWordsOfAnyWarpShape) {
     ASSERT_EQ(r.run({a, b}, threads(n)), RunStatus::completed) << r.all_messages();
     EXPECT_EQ(r.read<uint32_t>("a"), numbers(n));
   }
+}
+
+TEST(ExecutorMemory, LocalAddressesAtTheEndsOf64Bits) {
+  // The last byte of an access at the highest addresses lies past 2^63.
+  for (const char* address : {"0x7ffffffffffffffc", "0x8000000000000000", "0xfffffffffffffffc",
+                              "0x7ffffffffffffff8"}) {
+    const std::string start = std::string("mov.u64 %rd4, ") + address + ";";
+    for (const char* access : {"ld.local.u32 %r2, [%rd4];", "st.local.u32 [%rd4], %r1;"}) {
+      Runner r = make(".local .align 8 .b8 l[16];" + start + access);
+      const uint64_t a = r.array<uint32_t>("a", numbers(32));
+      EXPECT_EQ(r.run({a, a}, threads(32)), RunStatus::fault) << start << access;
+      EXPECT_EQ(r.count(DiagnosticKind::out_of_bounds), 1) << r.all_messages();
+    }
+  }
+}
+
+TEST(ExecutorMemory, TheObserverSeesEachKindOfAccess) {
+  Runner r = make(
+      "ld.param.u64 %rd6, [b]; ld.global.v2.u32 {%r2, %r3}, [%rd6]; st.global.u32 [%rd1], %r2;"
+      "atom.global.cas.b32 %r4, [%rd1], 5, 6;");
+  std::vector<std::array<int, 4>> seen;  // bytes, read, write, atomic
+  r.machine().observe([&](const AccessEvent& e) {
+    seen.push_back({e.bytes, e.is_read, e.is_write, e.is_atomic});
+  });
+  const uint64_t a = r.array<uint32_t>("a", numbers(32));
+  const uint64_t b = r.array<uint32_t>("b", numbers(64), false);
+  ASSERT_EQ(r.run({a, b}, threads(32)), RunStatus::completed) << r.all_messages();
+  const std::vector<std::array<int, 4>> want{{8, 1, 0, 0}, {4, 0, 1, 0}, {4, 1, 1, 1}};
+  EXPECT_EQ(seen, want);
 }
 
 TEST(ExecutorMemory, ExtendsNarrowLoads) {
