@@ -33,6 +33,9 @@ class FindingSet {
 /// one kernel have distinct slugs.
 std::string slug(const Finding& finding);
 
+/// Before the identity of another finding that the same case shows, in a case file's comments.
+inline const std::string kCauseComment = "with, in the same case: ";
+
 /// Creates a folder and those above it; throws InputError naming it when that fails.
 void make_folder(const std::string& folder);
 

@@ -80,7 +80,7 @@ class Overnight {
     while (!over()) {
       for (size_t i = 0; i < workers_.size(); ++i) {
         if (workers_[i].running()) poll(i);
-        if (!workers_[i].running() && !over()) start(i);
+        if (!workers_[i].running() && !over() && cases_to_give() != 0) start(i);
       }
       log_progress(progress());
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -113,6 +113,25 @@ class Overnight {
     return sum;
   }
 
+  /// Cases of --cases that neither ran nor are given to a worker; -1: there is no limit.
+  int64_t cases_to_give() const {
+    if (!options_.cases) return -1;
+    int64_t rest = *options_.cases - executions_;
+    for (const WorkerProcess& worker : workers_) {
+      if (worker.running()) rest -= worker.most_cases;
+    }
+    return std::max<int64_t>(rest, 0);
+  }
+
+  /// Of the cases that are left, a slice's share: idle workers and kernels without a case get some.
+  int64_t share_of_cases() const {
+    int64_t idle = 0, fresh = 0;
+    for (const WorkerProcess& worker : workers_) idle += worker.running() ? 0 : 1;
+    for (const ContractPtr& contract : contracts_) fresh += cases_.contains(contract->name) ? 0 : 1;
+    const int64_t parts = std::max<int64_t>({idle, fresh, 1});
+    return (cases_to_give() + parts - 1) / parts;
+  }
+
   const Contract& contract(const std::string& kernel) const {
     return **std::find_if(contracts_.begin(), contracts_.end(),
                           [&](const ContractPtr& c) { return c->name == kernel; });
@@ -124,6 +143,7 @@ class Overnight {
       if (worker.running()) ++running[worker.kernel];
     }
     WorkerProcess& worker = workers_[i];
+    worker.most_cases = options_.cases ? share_of_cases() : 0;
     worker.kernel = next_kernel(state_, running);
     worker.slice_seconds = std::max(1.0, std::min(slice_seconds(), left()));
     worker.kept_before = files_in(folders_.corpus(worker.kernel));
@@ -141,6 +161,7 @@ class Overnight {
             "--findings=" + folders_.findings(worker.kernel),
             "--slot=" + folders_.slot(static_cast<int>(i)),
             "--device=" + options_.device,
+            "--most=" + std::to_string(worker.most_cases),
             "-max_total_time=" + std::to_string(static_cast<int>(worker.slice_seconds + 0.5)),
             "-seed=" + std::to_string(seed % 0x7fffffff + 1),
             "-artifact_prefix=" + folders_.faults(worker.kernel) + "/",
@@ -268,6 +289,9 @@ FiledFinding read_finding(const std::string& path, const Contract& contract) {
                    c};
   filed.case_file = path;
   filed.contract = contract.path;
+  for (const std::string& comment : c.comments) {
+    if (comment.starts_with(kCauseComment)) filed.cause = comment.substr(kCauseComment.size());
+  }
   filed.shrunk = c.comments.empty() || c.comments[0].find("not shrunk") == std::string::npos;
   return filed;
 }
@@ -297,11 +321,10 @@ Report Overnight::report() const {
       if (entry.path().extension() == ".case") files.push_back(entry.path());
     }
     std::sort(files.begin(), files.end());
-    for (const std::string& file : files) report.findings.push_back(read_finding(file, *contract));
-    const auto first = report.findings.end() - static_cast<std::ptrdiff_t>(files.size());
-    std::stable_sort(first, report.findings.end(), [](const auto& a, const auto& b) {
-      return cause_rank(a.finding.kind) < cause_rank(b.finding.kind);
-    });
+    std::vector<FiledFinding> filed;
+    for (const std::string& file : files) filed.push_back(read_finding(file, *contract));
+    group_by_cause(filed);
+    std::move(filed.begin(), filed.end(), std::back_inserter(report.findings));
     report.kernels.push_back(std::move(kernel));
   }
   for (const Fault& fault : faults_) {

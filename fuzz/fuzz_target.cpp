@@ -57,6 +57,8 @@ int LLVMFuzzerInitialize(int* argc, char*** argv) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  // An engine's own count takes in what is no case, and the whole corpus whatever the limit.
+  if (target->is_done()) _exit(static_cast<int>(assay::Exit::clean));
   return guarded([&] { return target->run(data, size, counters); });
 }
 

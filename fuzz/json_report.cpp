@@ -59,7 +59,7 @@ std::string json_report(const Report& report) {
     row["seen"] = filed.seen;
     row["known"] = filed.known;
     row["shrunk"] = filed.shrunk;
-    row["with_above"] = filed.with_above;
+    row["with_above"] = !filed.with_above.empty();
     if (filed.finding.stored_line > 0) {
       row["stored_file"] = filed.finding.stored_file;
       row["stored_line"] = filed.finding.stored_line;

@@ -1,6 +1,7 @@
 #include "fuzz/report.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 
 namespace assay {
@@ -102,6 +103,43 @@ bool Report::proves_nothing() const {
   });
 }
 
+void group_by_cause(std::vector<FiledFinding>& findings) {
+  std::stable_sort(findings.begin(), findings.end(), [](const auto& a, const auto& b) {
+    return cause_rank(a.finding.kind) < cause_rank(b.finding.kind);
+  });
+  // A mismatch stands at the entry's line, which says nothing of its place.
+  const auto is_placed = [](const Finding& f) { return f.rule == f.kind && f.line > 0; };
+  std::vector<std::vector<FiledFinding>> groups;
+  for (FiledFinding& filed : findings) {
+    const Finding& f = filed.finding;
+    const auto names_cause = [&](const FiledFinding& other) {
+      return filed.cause == other.finding.identity();
+    };
+    const auto same_line = [&](const FiledFinding& other) {
+      const Finding& o = other.finding;
+      return is_placed(f) && is_placed(o) && f.kernel == o.kernel && f.line == o.line &&
+             std::filesystem::path(f.file).filename() == std::filesystem::path(o.file).filename();
+    };
+    const auto group_with = [&](const auto& matches) {
+      return std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
+        return std::any_of(group.begin(), group.end(), matches);
+      });
+    };
+    auto home = group_with(names_cause);
+    filed.with_above = home == groups.end() ? "" : "in the same case";
+    if (home == groups.end()) {
+      home = group_with(same_line);
+      filed.with_above = home == groups.end() ? "" : "at the same line";
+    }
+    if (home == groups.end()) home = groups.emplace(groups.end());
+    home->push_back(std::move(filed));
+  }
+  findings.clear();
+  for (auto& group : groups) {
+    for (FiledFinding& filed : group) findings.push_back(std::move(filed));
+  }
+}
+
 int64_t Report::new_findings() const {
   return std::count_if(findings.begin(), findings.end(),
                        [](const FiledFinding& filed) { return !filed.known; });
@@ -109,7 +147,7 @@ int64_t Report::new_findings() const {
 
 int64_t Report::causes() const {
   return std::count_if(findings.begin(), findings.end(),
-                       [](const FiledFinding& filed) { return !filed.known && !filed.with_above; });
+                       [](const FiledFinding& filed) { return !filed.known && filed.with_above.empty(); });
 }
 
 int64_t Report::found_pairs() const {

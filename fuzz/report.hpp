@@ -44,8 +44,9 @@ struct FiledFinding {
   int64_t seen = 1;       ///< how often it was met
   bool known = false;     ///< an entry of corpus/KERNEL/open says so: listed, no failure
   bool shrunk = true;     ///< no simpler case fails in the same way; false: a limit came first
-  bool with_above =
-      false;  ///< the case that showed the one before showed it too: one cause, likely
+  std::string cause;      ///< identity of the first cause in its case when that is another; or ""
+  /// Why it has one cause, likely, with the one before it: "in the same case", "at the same line".
+  std::string with_above;
 };
 
 /// One pair of `score`.
@@ -82,6 +83,10 @@ struct Report {
   double median_seconds() const;  ///< over the pairs found
   Exit exit() const;
 };
+
+/// Puts each finding after the one that is likely to cause it: the one that its case showed first,
+/// or for a checker's finding the one nearest to a cause at its line. Sets `with_above`.
+void group_by_cause(std::vector<FiledFinding>& findings);
 
 std::string text_report(const Report& report);    ///< table and one-line verdict
 std::string json_report(const Report& report);    ///< one object

@@ -251,7 +251,7 @@ std::vector<FiledFinding> file_findings(const Options& options, const FindingSet
                      out_folder(options, contract) + "/" + slug(entry.finding) + ".case",
                      contract.path, entry.seen};
     one.shrunk = smaller.fixpoint;
-    one.with_above = entry.order == previous;
+    if (entry.order == previous) one.with_above = "in the same case";
     previous = entry.order;
     write_file(one.case_file, print_case(smaller.the_case));
     one.known = known_identities(contract).contains(entry.finding.identity());

@@ -37,6 +37,14 @@ ContractPtr load_one(const std::string& kernel) {
   return load_kernels({kernel}).front();
 }
 
+/// How a case file names the first cause that its case shows, where that is not its finding.
+std::vector<std::string> cause_comment(const CheckResult& result, const Finding& finding) {
+  if (result.findings.empty()) return {};
+  const std::string first = result.findings.front().identity();
+  if (first == finding.identity()) return {};
+  return {kCauseComment + first};
+}
+
 size_t copy_out(const std::string& text, uint8_t* out, size_t max_size) {
   if (text.size() > max_size) return 0;
   std::memcpy(out, text.data(), text.size());
@@ -48,14 +56,17 @@ size_t copy_out(const std::string& text, uint8_t* out, size_t max_size) {
 TargetSettings take_target_settings(std::vector<std::string>& arguments) {
   TargetSettings settings;
   std::vector<std::string> rest;
+  std::string most;
   for (const std::string& argument : arguments) {
     const bool ours = take_value(argument, "kernel", settings.kernel) ||
                       take_value(argument, "findings", settings.findings) ||
                       take_value(argument, "slot", settings.slot) ||
-                      take_value(argument, "device", settings.device);
+                      take_value(argument, "device", settings.device) ||
+                      take_value(argument, "most", most);
     if (!ours) rest.push_back(argument);
   }
   arguments = rest;
+  if (!most.empty()) settings.most_cases = std::strtoll(most.c_str(), nullptr, 10);
   if (settings.kernel.empty() && !rest.empty()) settings.kernel = kernel_of_program(rest.front());
   if (const char* given = std::getenv("ASSAY_KERNEL"); settings.kernel.empty() && given) {
     settings.kernel = given;
@@ -104,13 +115,17 @@ void Target::file(const Finding& finding, const CheckResult& result) {
   if (std::filesystem::exists(path)) return;  // another worker, or an earlier run, has it
   Case raw = finding.the_case;
   raw.recorded = recorded_of(finding, result);
-  raw.comments = {"found by the fuzz target, not shrunk", finding.message};
+  raw.comments = cause_comment(result, finding);
+  raw.comments.insert(raw.comments.begin(), "found by the fuzz target, not shrunk");
+  raw.comments.push_back(finding.message);
   write_file(path, print_case(raw));  // first of all: shrinking may die
   ShrinkLimits limits{static_cast<int64_t>(settings_.shrink_checks), kShrinkSeconds};
   ShrinkResult smaller = shrink(checker_, finding, limits);
-  smaller.the_case.comments = {
-      std::string("found by the fuzz target") + (smaller.fixpoint ? "" : ", not shrunk fully"),
-      smaller.finding.message};
+  std::vector<std::string> comments = cause_comment(checker_.check(smaller.the_case), finding);
+  comments.insert(comments.begin(), std::string("found by the fuzz target") +
+                                        (smaller.fixpoint ? "" : ", not shrunk fully"));
+  comments.push_back(smaller.finding.message);
+  smaller.the_case.comments = std::move(comments);
   write_file(path, print_case(smaller.the_case));
 }
 

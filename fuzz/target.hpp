@@ -19,12 +19,13 @@ struct TargetSettings {
   std::string findings;  ///< folder for distinct findings; "": they are only counted and printed
   std::string device = "ptx";
   std::string slot;      ///< file of the parent's WorkerSlot; "": none
+  int64_t most_cases = 0;  ///< cases after which the process ends; 0: the engine decides
   uint64_t shrink_checks = 300;  ///< for each new finding
 };
 
-/// Takes `--kernel=`, `--findings=`, `--slot=` and `--device=` out of the arguments; the kernel
-/// defaults to that of the program's name (`fuzz_softmax`, `fuzz_softmax-seeded`), then to the
-/// environment's ASSAY_KERNEL.
+/// Takes `--kernel=`, `--findings=`, `--slot=`, `--device=` and `--most=` out of the arguments; the
+/// kernel defaults to that of the program's name (`fuzz_softmax`, `fuzz_softmax-seeded`), then to
+/// the environment's ASSAY_KERNEL.
 TargetSettings take_target_settings(std::vector<std::string>& arguments);
 
 class Target {
@@ -39,6 +40,9 @@ class Target {
   size_t mutate(uint8_t* data, size_t size, size_t max_size, unsigned seed);
   size_t cross(const std::string& first, const std::string& second, uint8_t* out, size_t max_size,
                unsigned seed);
+
+  /// Whether as many cases ran as the settings ask for.
+  bool is_done() const { return settings_.most_cases > 0 && executions_ >= settings_.most_cases; }
 
   const Contract& contract() const { return *contract_; }
   const FindingSet& findings() const { return findings_; }

@@ -84,7 +84,7 @@ std::string finding_text(const FiledFinding& filed) {
   std::string text = (f.file.empty() ? "" : place(f) + ": ") + f.kernel + ": " + f.kind;
   if (f.rule != f.kind && !f.rule.empty()) text += " (" + f.rule + ")";
   text += ": " + f.message + "\n";
-  if (filed.with_above) text = "with the above, in the same case: " + text;
+  if (!filed.with_above.empty()) text = "with the above, " + filed.with_above + ": " + text;
   if (filed.known) text += "  known: an entry of the kernel's open/ folder\n";
   if (filed.seen > 1) text += "  seen in " + std::to_string(filed.seen) + " cases\n";
   if (const std::string command = repro_command(filed); !command.empty()) {

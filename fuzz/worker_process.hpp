@@ -20,6 +20,7 @@ struct WorkerProcess {
   pid_t pid = -1;
   std::string kernel;
   std::string log;
+  int64_t most_cases = 0;  ///< of this slice; 0: no limit
   double slice_seconds = 0;
   std::chrono::steady_clock::time_point start;
   int64_t kept_before = 0;  ///< inputs in the corpus when it began

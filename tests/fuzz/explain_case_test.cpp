@@ -107,7 +107,7 @@ TEST(TextReport, GroupsFindingsOfOneCaseAndSaysWhatIsNotShrunk) {
   FiledFinding wrap{{"k", "wrap", "wrap", "k.cu", 15, "overflow", {}}, "out/a.case", "/x/k.toml"};
   FiledFinding stray{
       {"k", "stray_write", "stray_write", "k.cu", 19, "y", {}}, "out/b.case", "/x/k.toml"};
-  stray.with_above = true;
+  stray.with_above = "in the same case";
   stray.shrunk = false;
   report.findings = {wrap, stray};
   const std::string text = text_report(report);
@@ -119,6 +119,36 @@ TEST(TextReport, GroupsFindingsOfOneCaseAndSaysWhatIsNotShrunk) {
   EXPECT_FALSE(has(text, "assay shrink out/a.case")) << text;
   EXPECT_TRUE(has(text, "2 findings, 1 distinct by case")) << text;
   EXPECT_TRUE(has(text, "seconds of 2 jobs")) << text;
+}
+
+TEST(TextReport, FindingsOfOneCauseFollowIt) {
+  const auto filed = [](const char* kind, const char* rule, int line, const char* cause = "") {
+    FiledFinding one{{"k", kind, rule, "k.cu", line, "", {}}, "", ""};
+    one.cause = cause;
+    return one;
+  };
+  std::vector<FiledFinding> findings{
+      filed("mismatch", "R5", 10, "k|wrap|wrap|k.cu:15"),  // in the wrap's own case
+      filed("mismatch", "R3", 10),                         // at the entry's line: no cause is known
+      filed("stray_write", "stray_write", 40),
+      filed("out_of_bounds", "out_of_bounds", 15),  // another case, the wrap's line
+      filed("wrap", "wrap", 15),
+      filed("unwritten", "R1", 10, "k|stray_write|stray_write|k.cu:40"),
+      filed("unwritten", "R2", 10, "k|wrap|wrap|k.cu:99"),  // its cause was not kept
+  };
+  group_by_cause(findings);
+  std::string got;
+  for (const FiledFinding& one : findings) {
+    got += one.finding.kind + " " + one.finding.rule + " (" + one.with_above + ")\n";
+  }
+  EXPECT_EQ(got,
+            "wrap wrap ()\n"
+            "out_of_bounds out_of_bounds (at the same line)\n"
+            "mismatch R5 (in the same case)\n"
+            "stray_write stray_write ()\n"
+            "unwritten R1 (in the same case)\n"
+            "mismatch R3 ()\n"
+            "unwritten R2 ()\n");
 }
 
 TEST(TextReport, AnOvernightTableLeavesOutWhatIsNotCounted) {

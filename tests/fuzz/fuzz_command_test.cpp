@@ -41,6 +41,15 @@ TEST(FuzzCommand, FindsFilesAndResumes) {
   EXPECT_EQ(read_whole(file), text) << "an earlier finding is left as it is";
 }
 
+TEST(FuzzCommand, RunsExactlyAsManyCasesAsAsked) {
+  const Project p;
+  for (const char* jobs : {"1", "2"}) {
+    const Outcome outcome = run_shell(program("assay") + " fuzz " + p.contract + " --jobs " + jobs +
+                                      " --json --cases 37 --for 60s --out " + p.out);
+    EXPECT_EQ(nlohmann::json::parse(outcome.out).at("cases"), 37) << jobs << outcome.err;
+  }
+}
+
 TEST(FuzzCommand, EndsCleanlyWhenInterrupted) {
   const Project p;
   const std::string log = p.folder / "log";
