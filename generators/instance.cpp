@@ -6,10 +6,11 @@
 #include <limits>
 #include <set>
 
+#include "kernels_under_test/limits.hpp"
+
 namespace assay {
 namespace {
 
-constexpr int64_t kMostBytes = int64_t{1} << 46;  // of one buffer: 64 TiB of sparse addresses
 constexpr int64_t kMostMisalign = 256;            // bases are 256-byte aligned
 constexpr size_t kMostDims = 8;
 constexpr __int128 kHighest = std::numeric_limits<int64_t>::max();
@@ -95,7 +96,10 @@ class Resolver {
  private:
   Case& the_case() { return out_.the_case; }
   [[noreturn]] void fail(const std::string& key, const std::string& message) const {
-    throw InputError(out_.the_case.places.find(key, file_), message);
+    SourceLocation where = out_.the_case.places.find(key, file_);
+    // What the case lacks has no place of its own: its first line speaks for it.
+    if (where.line == 0) where = out_.the_case.places.find("kernel", file_);
+    throw InputError(where, message);
   }
   [[noreturn]] void fail_unknown(const std::string& section, const char* what,
                                  const std::string& given,
@@ -164,7 +168,8 @@ void Resolver::resolve_types() {
   for (const TypeParameter& parameter : contract_.types) {
     const auto found = the_case().types.find(parameter.name);
     if (found == the_case().types.end()) {
-      if (parameter.kinds.size() != 1) fail("", "the case gives no type " + parameter.name);
+      if (parameter.kinds.size() != 1) fail("types", "the case gives no type " + parameter.name + ": expected 'types " +
+                          parameter.name + "=" + std::string(name(parameter.kinds[0])) + "'");
       the_case().types[parameter.name] = parameter.kinds[0];
       continue;
     }
@@ -184,7 +189,11 @@ void Resolver::resolve_sizes() {
   }
   for (const SizeSpec& size : contract_.sizes) {
     const auto found = the_case().sizes.find(size.name);
-    if (found == the_case().sizes.end()) fail("", "the case gives no size " + size.name);
+    if (found == the_case().sizes.end()) {
+      const int64_t least = size.in.empty() ? size.min : size.in[0];
+      fail("sizes", "the case gives no size " + size.name + ": expected 'sizes " + size.name + "=" +
+                        std::to_string(least) + "' or another that the contract admits");
+    }
     const int64_t value = found->second;
     const std::string key = "sizes." + size.name;
     const std::string given = "size " + size.name + "=" + std::to_string(value);
@@ -208,7 +217,8 @@ void Resolver::resolve_choices() {
   for (const Knob& knob : contract_.knobs) {
     const auto found = the_case().knobs.find(knob.name);
     if (found == the_case().knobs.end()) {
-      if (knob.values.size() != 1) fail("", "the case gives no knob " + knob.name);
+      if (knob.values.size() != 1) fail("knobs", "the case gives no knob " + knob.name + ": expected 'knobs " + knob.name + "=" +
+                          std::to_string(knob.values[0]) + "'");
       the_case().knobs[knob.name] = knob.values[0];
     } else if (std::find(knob.values.begin(), knob.values.end(), found->second) ==
                knob.values.end()) {
@@ -278,11 +288,16 @@ void Resolver::resolve_shapes() {
     for (const Dimension& dimension : spec.shape) {
       const int64_t extent = evaluate_integer(*dimension.extent, scope_);
       if (extent < 0) {
-        fail("", "operand '" + spec.name + "' would have the negative extent " +
-                     to_text(*dimension.extent) + " = " + std::to_string(extent));
+        throw InputError(dimension.extent->where,
+                         "operand '" + spec.name + "' would have the negative extent " +
+                             to_text(*dimension.extent) + " = " + std::to_string(extent));
       }
       elements *= extent;
-      if (elements > kMostBytes) fail("", "operand '" + spec.name + "' is larger than 64 TiB");
+      if (elements > kMostOperandBytes) {
+        throw InputError(dimension.extent->where,
+                         "operand '" + spec.name + "' is larger than 64 TiB with the extent " +
+                             to_text(*dimension.extent) + " = " + std::to_string(extent));
+      }
       tensor.dims.push_back(dimension.name);
       tensor.shape.push_back(extent);
     }
@@ -317,7 +332,7 @@ void Resolver::stride_tensor(Tensor& tensor, const Layout& layout, bool with_rul
     tensor.strides[d] = stride;
     contiguous =
         static_cast<__int128>(std::max<int64_t>(stride, 1)) * std::max<int64_t>(tensor.shape[d], 1);
-    if (contiguous > kMostBytes) contiguous = kMostBytes;
+    if (contiguous > kMostOperandBytes) contiguous = kMostOperandBytes;
   }
 }
 
@@ -353,7 +368,7 @@ void Resolver::check_layout(Tensor& tensor) {
   const OperandSpec& spec = *tensor.spec;
   const std::string key = "layout." + spec.name;
   const int64_t size = byte_size(tensor.dtype);
-  if (tensor.offset < 0 || tensor.offset > kMostBytes / size) {
+  if (tensor.offset < 0 || tensor.offset > kMostOperandBytes / size) {
     fail(key,
          "offset " + std::to_string(tensor.offset) + " of '" + spec.name + "' is out of range");
   }
@@ -376,7 +391,7 @@ void Resolver::check_layout(Tensor& tensor) {
     tensor.broadcast |= tensor.shape[d] > 1 && tensor.strides[d] == 0;
   }
   if (spec.overread) last += std::max<int64_t>(0, evaluate_integer(*spec.overread, scope_));
-  if (last > kMostBytes / size) fail(key, "'" + spec.name + "' spans more than 64 TiB");
+  if (last > kMostOperandBytes / size) fail(key, "'" + spec.name + "' spans more than 64 TiB");
   tensor.storage_elements = static_cast<int64_t>(last);
 }
 
@@ -485,6 +500,13 @@ void Resolver::check_relations() {
       const auto found = out_.names.find(part);
       if (found == out_.names.end() || !named.insert(part).second) continue;
       values += (values.empty() ? "" : ", ") + part + "=" + std::to_string(found->second);
+    }
+    const std::string why = relation.name + (values.empty() ? " does not hold"
+                                                            : " does not hold for " + values);
+    if (file_ == contract_.path) {  // a case that we made, the last that was tried
+      throw InputError(relation.where, "no case was found that satisfies this: " + why +
+                                           "; expected a relation that sizes within the limits "
+                                           "of 'sizes' satisfy");
     }
     fail("sizes", "the contract requires " + relation.name +
                       (values.empty() ? "" : ", which does not hold for " + values));

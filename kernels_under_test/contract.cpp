@@ -1,6 +1,8 @@
 #include "kernels_under_test/contract.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -322,10 +324,14 @@ Contract load_contract(const std::string& path) {
   if (!fs::is_regular_file(status)) throw InputError({path}, "not a file: expected a contract");
   if (fs::file_size(path, error) > kMostBytes)
     throw InputError({path}, "larger than 1 MiB: this is no contract");
+  errno = 0;
   std::ifstream in(path, std::ios::binary);
   std::ostringstream text;
   text << in.rdbuf();
-  if (!in) throw InputError({path}, "cannot read the contract");
+  if (!in || (text.fail() && errno != 0)) {  // an empty file fails, too, but without an errno
+    throw InputError({path, 1, 1}, std::string("cannot read it (") + std::strerror(errno) +
+                                       "): expected a contract, TOML text");
+  }
   return parse_contract(text.str(), path);
 }
 

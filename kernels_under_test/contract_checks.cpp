@@ -3,6 +3,7 @@
 #include <map>
 
 #include "kernels_under_test/contract_parts.hpp"
+#include "kernels_under_test/limits.hpp"
 
 namespace assay {
 namespace {
@@ -291,6 +292,39 @@ void check_operand(const Contract& contract, const OperandSpec& operand, const S
   }
 }
 
+// An operand that is too large, or whose extent overflows, with every size at its least above 0, is
+// so in all cases that have elements. Extents of other names than sizes and knobs wait for a case.
+void check_extents(const Contract& contract, const OperandSpec& operand) {
+  IntegerScope least;
+  least.value = [&](std::string_view wanted) -> std::optional<int64_t> {
+    for (const SizeSpec& size : contract.sizes) {
+      if (size.name != wanted) continue;
+      int64_t value = size.in.empty() ? std::max<int64_t>(size.min, 1) : 0;
+      for (const int64_t one : size.in) {
+        if (one > 0 && (value == 0 || one < value)) value = one;
+      }
+      return value;
+    }
+    for (const Knob& knob : contract.knobs) {
+      if (knob.name == wanted) return *std::min_element(knob.values.begin(), knob.values.end());
+    }
+    return std::nullopt;
+  };
+  __int128 bytes = 1;
+  for (const Dimension& dimension : operand.shape) {
+    const Names names = names_in(*dimension.extent);
+    const bool known = std::all_of(names.begin(), names.end(),
+                                   [&](const std::string& name) { return !!least.value(name); });
+    if (!known) continue;
+    const int64_t extent = evaluate_integer(*dimension.extent, least);
+    bytes *= std::max<int64_t>(extent, 1);
+    if (bytes <= kMostOperandBytes) continue;
+    fail(*dimension.extent, "operand '" + operand.name + "' is larger than 64 TiB with the extent " +
+                                to_text(*dimension.extent) +
+                                ", however small the sizes: expected at most 64 TiB");
+  }
+}
+
 // Where every launch lists its arguments, some launch has to pass each output.
 void check_passed(const Contract& contract) {
   for (const OperandSpec& operand : contract.args) {
@@ -322,7 +356,10 @@ void check_names(const Contract& contract) {
     if (operand.kind == OperandKind::scalar && is_always_integer(contract, operand))
       names.push_back(operand.name);
   const Scope everything{contract, "", names, true};
-  for (const OperandSpec& operand : contract.args) check_operand(contract, operand, everything);
+  for (const OperandSpec& operand : contract.args) {
+    check_operand(contract, operand, everything);
+    check_extents(contract, operand);
+  }
   for (const NamedExpr& relation : contract.require) check(relation.expr, everything, "'require'");
   for (const LaunchSpec& launch : contract.launches) check_launch(launch, everything);
   check_passed(contract);

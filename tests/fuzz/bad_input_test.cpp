@@ -414,6 +414,34 @@ __global__ void scale_rows(T* y, const T* x) { y[threadIdx.x] = x[threadIdx.x] +
          p.folder.write("out/state.txt", "something else\n");
          return run_assay({"fuzz", p.contract, "--cases", "3", "--out", p.out});
        }},
+      {"a_relation_that_no_case_satisfies",
+       2,
+       {"scale_rows.toml:4:13: no case was found that satisfies this: n > 5000 does not hold for n=",
+        "expected a relation"},
+       [](auto& p) { return with_contract(p, "sizes =", "require = [\"n > 5000\"]\nsizes ="); }},
+      {"a_case_without_a_size",
+       2,
+       {"good.case:2:8: the case gives no size n: expected 'sizes n=0'"},
+       [](auto& p) { return with_case(p, "sizes n=100\n", ""); }},
+      {"a_shape_that_is_too_large",
+       2,
+       {"scale_rows.toml:7:61: operand 'y' is larger than 64 TiB with the extent "
+        "4611686018427387904"},
+       [](auto& p) {
+         return with_contract(p, "[\"n\"]", "[\"n\", 4611686018427387904]");
+       }},
+      {"a_shape_that_overflows",
+       2,
+       {"scale_rows.toml:7:", "'*' overflows 64-bit integers"},
+       [](auto& p) {
+         return with_contract(p, "[\"n\"]", "[\"n\", \"2 * n * 4611686018427387904\"]");
+       }},
+      {"a_contract_that_cannot_be_read",
+       2,
+       {"/proc/self/mem:1:1: cannot read it (", "expected a contract, TOML text"},
+       [](auto&) {
+         return run_assay({"smoke", "/proc/self/mem"});
+       }},
   };
   return all;
 }

@@ -1,4 +1,4 @@
-// Small contracts that the generators' tests share.
+// Small contracts that tests share.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@
 
 namespace assay::testing_contracts {
 
-inline const char* const kSoftmax = R"toml(
-name = "softmax"
+/// The contract of the documents.
+inline const char* const kSoftmax = R"toml(name = "softmax"
 about = "Row-wise softmax: one block a row, rows at a stride"
 source = { cuda = "kernel.cu", entry = "softmax<{T}, {BLOCK}>" }
 types = { T = ["f32", "f16", "bf16"] }
@@ -128,6 +128,11 @@ args = [
 [formula]
 q = "div_trunc(a, b)"
 )toml";
+
+/// The same contract over another source file.
+inline std::string with_source(std::string toml, const std::string& file) {
+  return toml.replace(toml.find("kernel.cu"), std::string("kernel.cu").size(), file);
+}
 
 /// Parses a contract whose source is an empty file: nothing here compiles it.
 inline Contract parsed(const std::string& toml) {

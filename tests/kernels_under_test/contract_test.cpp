@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/generators/contracts.hpp"
+
 namespace assay {
 namespace {
 
@@ -13,31 +15,7 @@ namespace fs = std::filesystem;
 
 const std::string kFolder = std::string(ASSAY_SOURCE_DIR) + "/tests/data/contracts/";
 
-// The contract of the documents: softmax in about twenty lines.
-const char* const kSoftmax = R"toml(name = "softmax"
-about = "Row-wise softmax: one block a row, rows at a stride"
-source = { cuda = "pool.cu", entry = "softmax<{T}, {BLOCK}>" }
-types = { T = ["f32", "f16", "bf16"] }
-sizes = { rows = { min = 0, max = 70000 }, cols = { min = 1, max = 32768 } }
-knobs = { BLOCK = [128, 256] }
-launch = { grid = ["rows"], block = ["BLOCK"] }
-owns = { y = "rows == block.x" }
-properties = ["rows_independent"]
-args = [
-  { name = "y", kind = "output", dtype = "T", shape = ["rows", "cols"] },
-  { name = "x", kind = "input", dtype = "T", shape = ["rows", "cols"], strides = ["any", 1] },
-  { name = "x_stride", kind = "scalar", dtype = "i64", value = "stride(x, 0)" },
-  { name = "cols", kind = "scalar", dtype = "i32", value = "cols" },
-]
-[formula]
-m = "max(x, cols)"
-e = "exp(x - m)"
-y = "e / sum(e, cols)"
-[accuracy]
-depth = "ceil_div(cols, BLOCK) + 10"
-[policy]
-nan = "propagate"
-)toml";
+const std::string kSoftmax = testing_contracts::with_source(testing_contracts::kSoftmax, "pool.cu");
 
 std::string text(const ExprPtr& expr) { return expr == nullptr ? "" : to_text(*expr); }
 
