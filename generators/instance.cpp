@@ -505,8 +505,8 @@ void Resolver::check_relations() {
                                                             : " does not hold for " + values);
     if (file_ == contract_.path) {  // a case that we made, the last that was tried
       throw InputError(relation.where, "no case was found that satisfies this: " + why +
-                                           "; expected a relation that sizes within the limits "
-                                           "of 'sizes' satisfy");
+                                           "; expected a relation that some sizes, within "
+                                           "their limits, and strides satisfy");
     }
     fail("sizes", "the contract requires " + relation.name +
                       (values.empty() ? "" : ", which does not hold for " + values));
