@@ -178,8 +178,6 @@ void fill_index(const Instance& instance, const Tensor& tensor, const Chunk& chu
   const ValuePlan& plan = tensor.plan;
   const OperandSpec& spec = *tensor.spec;
   const int size = byte_size(tensor.dtype);
-  std::optional<Liveness> live;
-  if (spec.live) live.emplace(instance, tensor);
   for (int i = 0; i < chunk.count; ++i) {
     const int64_t index = chunk.first + i * chunk.step;
     int64_t value = 0;
@@ -192,9 +190,18 @@ void fill_index(const Instance& instance, const Tensor& tensor, const Chunk& chu
     } else {
       value = domain_value(plan, index_position(plan, spec, index, chunk.hash[i]));
     }
-    auto bits = static_cast<uint64_t>(value);
-    if (live && spec.dead == Dead::poison && !live->at(index)) bits = poison_bits(tensor.dtype);
+    const auto bits = static_cast<uint64_t>(value);
     std::memcpy(out + i * size, &bits, size);
+  }
+}
+
+void poison_dead(const Instance& instance, const Tensor& tensor, const Chunk& chunk, uint8_t* out) {
+  if (!tensor.spec->live || tensor.spec->dead != Dead::poison) return;
+  const int size = byte_size(tensor.dtype);
+  const uint64_t poison = poison_bits(tensor.dtype);
+  Liveness live(instance, tensor);
+  for (int i = 0; i < chunk.count; ++i) {
+    if (!live.at(chunk.first + i * chunk.step)) std::memcpy(out + i * size, &poison, size);
   }
 }
 
