@@ -132,13 +132,34 @@ class Liveness {
   Liveness(const Instance& instance, const Tensor& tensor) : instance_(instance), tensor_(tensor) {
     scope_.value = [this](std::string_view wanted) { return value(wanted); };
     scope_.element = [this](const Expr& node) { return element(node); };
+    const Expr& live = *tensor.spec->live;
+    const std::string& last = tensor.dims.back();
+    if (live.kind == Expr::Kind::binary && live.text == "<" && !last.empty() &&
+        live.operands[0]->kind == Expr::Kind::name && live.operands[0]->text == last &&
+        !mentions(*live.operands[1], last)) {
+      limit_of_row_ = live.operands[1].get();
+    }
   }
   bool at(int64_t index) {
-    coordinates_ = tensor_.coordinates(index);
-    return evaluate_integer(*tensor_.spec->live, scope_) != 0;
+    if (limit_of_row_ == nullptr) {
+      coordinates_ = tensor_.coordinates(index);
+      return evaluate_integer(*tensor_.spec->live, scope_) != 0;
+    }
+    const int64_t extent = tensor_.shape.back();
+    if (index / extent != row_) {
+      row_ = index / extent;
+      coordinates_ = tensor_.coordinates(index);
+      limit_ = evaluate_integer(*limit_of_row_, scope_);
+    }
+    return index % extent < limit_;
   }
 
  private:
+  static bool mentions(const Expr& node, const std::string& name) {
+    if (node.kind == Expr::Kind::name && node.text == name) return true;
+    return std::any_of(node.operands.begin(), node.operands.end(),
+                       [&](const auto& operand) { return mentions(*operand, name); });
+  }
   std::optional<int64_t> value(std::string_view wanted) const {
     for (size_t d = 0; d < coordinates_.size(); ++d) {
       if (tensor_.dims[d] == wanted) return coordinates_[d];
@@ -170,6 +191,10 @@ class Liveness {
   const Tensor& tensor_;
   IntegerScope scope_;
   std::vector<int64_t> coordinates_;
+  // `last dimension < something of the others` is decided once a row.
+  const Expr* limit_of_row_ = nullptr;
+  int64_t row_ = -1;
+  int64_t limit_ = 0;
 };
 
 }  // namespace
