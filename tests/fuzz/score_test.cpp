@@ -40,8 +40,8 @@ TEST(Score, FindsAPlantedBugAndLeavesItsTwinAlone) {
 
 TEST(Score, EveryShippedWitnessFailsOnItsBugAndPassesOnTheTwin) {
   // One searched case a pair: this is about the witnesses, `bench/run` searches.
-  const auto report = nlohmann::json::parse(
-      run_assay({"score", "--cases", "1", "--for", "20ms", "--json"}).out);
+  const auto report =
+      nlohmann::json::parse(run_assay({"score", "--cases", "1", "--for", "20ms", "--json"}).out);
   EXPECT_GE(report.at("pairs").size(), 13u);
   for (const auto& pair : report.at("pairs")) {
     EXPECT_TRUE(pair.at("witness_fails")) << pair;

@@ -1,7 +1,7 @@
 // Sum of each row, one block a row.
 //
-// Field report: bitsandbytes-foundation/bitsandbytes#565, class 12 (configuration). The last step adds
-// sixteen partial sums. Blocks of 1024 threads have thirty-two; smaller blocks are right.
+// Field report: bitsandbytes-foundation/bitsandbytes#565, class 12 (configuration). The last step
+// adds sixteen partial sums. Blocks of 1024 threads have thirty-two; smaller blocks are right.
 // Seen by: the oracle (mismatch), for one of the block sizes.
 #include "../../kernels/device_helpers.cuh"
 

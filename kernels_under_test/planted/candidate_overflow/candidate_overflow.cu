@@ -1,7 +1,8 @@
-// The elements of each row that reach a threshold, gathered as candidates and added; one warp a row.
+// The elements of each row that reach a threshold, gathered as candidates and added; one warp a
+// row.
 //
-// Field report: sgl-project/sglang#36807, class 11 (ties). The buffer for candidates holds 256 of them;
-// they are counted on, the values are dropped. The twin empties the buffer before it is full.
+// Field report: sgl-project/sglang#36807, class 11 (ties). The buffer for candidates holds 256 of
+// them; they are counted on, the values are dropped. The twin empties the buffer before it is full.
 // Seen by: the oracle (mismatch), in rows with more.
 #include <cstdint>
 

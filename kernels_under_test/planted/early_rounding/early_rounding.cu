@@ -1,7 +1,7 @@
 // Logarithm of the sum of exponentials of scaled logits, in f32; one warp a row.
 //
-// Field report: linkedin/Liger-Kernel#1432, class 6 (accumulation). The scaled logits are rounded to
-// the input's type before they are widened: all the f32 that follows works on three digits.
+// Field report: linkedin/Liger-Kernel#1432, class 6 (accumulation). The scaled logits are rounded
+// to the input's type before they are widened: all the f32 that follows works on three digits.
 // Seen by: the oracle (mismatch).
 #include "../../kernels/device_helpers.cuh"
 

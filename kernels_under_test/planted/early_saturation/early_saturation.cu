@@ -1,8 +1,8 @@
 // f32 to e4m3 in software, for hardware without the conversion: ties to even, saturating.
 //
-// Field report: sgl-project/sglang#40581, class 7 (cast semantics). The test of the exponent is made
-// for a format whose highest exponent is infinity's. e4m3 has numbers there, up to 448: from 256 on all
-// become 448.
+// Field report: sgl-project/sglang#40581, class 7 (cast semantics). The test of the exponent is
+// made for a format whose highest exponent is infinity's. e4m3 has numbers there, up to 448: from
+// 256 on all become 448.
 // Seen by: the oracle (mismatch).
 #include <cstdint>
 
@@ -21,7 +21,7 @@ extern "C" __global__ void to_e4m3(unsigned char* y, const float* x, int64_t n) 
   if (magnitude > 0x7f800000) {
     code = 0x7f;  // NaN
   } else if (magnitude >= kSaturates) {
-    code = 0x7e;  // 448
+    code = 0x7e;                        // 448
   } else if (magnitude < 0x3c800000) {  // below 2^-6: multiples of 2^-9
     code = static_cast<uint32_t>(__float2int_rn(__uint_as_float(magnitude) * 512.0f));
   } else {

@@ -1,8 +1,8 @@
 // Rows divided by their root mean square, one warp a row.
 //
 // Mutation of our rms_norm, class 6 (accumulation), after the small rows of
-// huggingface/kernels-community#681. eps is added to the root, not under it: rows of 0.001 come out at
-// 1 instead of 0.7; for ordinary rows both agree to six digits.
+// huggingface/kernels-community#681. eps is added to the root, not under it: rows of 0.001 come out
+// at 1 instead of 0.7; for ordinary rows both agree to six digits.
 // Seen by: the oracle (mismatch).
 #include "../../kernels/device_helpers.cuh"
 

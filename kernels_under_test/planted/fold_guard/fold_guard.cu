@@ -1,7 +1,7 @@
 // A vector added to each of many small rows; a batch beyond 65535 is folded onto grid.y and grid.z.
 //
-// Field report: pytorch/pytorch#178617, class 2 (grid limits). The fold's last slice is rarely full,
-// and its blocks past the batch are not sent home.
+// Field report: pytorch/pytorch#178617, class 2 (grid limits). The fold's last slice is rarely
+// full, and its blocks past the batch are not sent home.
 // Seen by: reads and writes past the end, from batch 65536 on.
 #include "../../kernels/device_helpers.cuh"
 

@@ -2,7 +2,8 @@
 //
 // Field report: class 1 (int32 offsets), modelled on bitsandbytes-foundation/bitsandbytes#1784, in
 // the loop of our unary kernel. Every index that the loop needs fits in an int. The one at which it
-// would stop does not, where n is within one stride of 2^31: the counter turns negative and goes on.
+// would stop does not, where n is within one stride of 2^31: the counter turns negative and goes
+// on.
 // Seen by: the wrap checker, and as accesses before the buffers.
 #include "../../kernels/device_helpers.cuh"
 

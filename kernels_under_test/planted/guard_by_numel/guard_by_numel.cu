@@ -9,7 +9,8 @@
 template <typename Offset, typename T>
 __device__ void negate_row(T* y, const T* x, Offset x_stride, Offset cols) {
   const Offset row = blockIdx.x;
-  for (Offset c = threadIdx.x; c < cols; c += blockDim.x) y[row * cols + c] = -x[row * x_stride + c];
+  for (Offset c = threadIdx.x; c < cols; c += blockDim.x)
+    y[row * cols + c] = -x[row * x_stride + c];
 }
 
 template <typename T>

@@ -1,7 +1,7 @@
 // Product of the two halves of each row, eight elements a load where rows allow it.
 //
-// Field report: flashinfer-ai/flashinfer#5013, class 10 (alignment). The guard asks whether a whole row
-// is a multiple of 16 bytes. A half may be one of 8, and then the second half starts at 8.
+// Field report: flashinfer-ai/flashinfer#5013, class 10 (alignment). The guard asks whether a whole
+// row is a multiple of 16 bytes. A half may be one of 8, and then the second half starts at 8.
 // Seen by: a misaligned access, where d is 4 mod 8.
 #include "../../kernels/device_helpers.cuh"
 

@@ -1,7 +1,7 @@
 // Rows divided by their root mean square, one warp a row.
 //
-// Field report: microsoft/onnxruntime#29034, class 5 (range). Squares are formed in the input's type
-// before they are added in f32: from 256 on they are infinite and the row turns to 0.
+// Field report: microsoft/onnxruntime#29034, class 5 (range). Squares are formed in the input's
+// type before they are added in f32: from 256 on they are infinite and the row turns to 0.
 // Seen by: the oracle (mismatch).
 #include "../../kernels/device_helpers.cuh"
 

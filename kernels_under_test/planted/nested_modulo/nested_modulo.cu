@@ -1,7 +1,7 @@
 // Elements multiplied by a pattern of length K that repeats along the flat index.
 //
-// Field report: tile-ai/tilelang#2955, class 7 (integer semantics). (row * cols + col) % K is folded
-// to col % K, which is right only where K divides cols.
+// Field report: tile-ai/tilelang#2955, class 7 (integer semantics). (row * cols + col) % K is
+// folded to col % K, which is right only where K divides cols.
 // Seen by: the oracle (mismatch), from the second row on.
 #include "../../kernels/device_helpers.cuh"
 

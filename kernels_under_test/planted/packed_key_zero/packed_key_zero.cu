@@ -1,8 +1,8 @@
-// Index of the largest element of each row, the first of equal ones: value and index as one 64-bit key,
-// so that a single maximum decides. One warp a row.
+// Index of the largest element of each row, the first of equal ones: value and index as one 64-bit
+// key, so that a single maximum decides. One warp a row.
 //
-// Field report: pytorch/pytorch#185765, class 11 (signed zero). Keys order the bits, and put -0 below
-// +0: equal elements are no longer a tie.
+// Field report: pytorch/pytorch#185765, class 11 (signed zero). Keys order the bits, and put -0
+// below +0: equal elements are no longer a tie.
 // Seen by: the oracle (mismatch), where 0 is the maximum in both signs.
 #include "../../kernels/device_helpers.cuh"
 

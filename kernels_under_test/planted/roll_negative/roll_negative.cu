@@ -1,7 +1,7 @@
 // A ring shifted by some places.
 //
-// Field report: triton-lang/triton#619, class 7 (integer semantics), as an index. % takes the sign of
-// the dividend, so the first places are looked for before the buffer.
+// Field report: triton-lang/triton#619, class 7 (integer semantics), as an index. % takes the sign
+// of the dividend, so the first places are looked for before the buffer.
 // Seen by: a read outside the buffer.
 #include "../../kernels/device_helpers.cuh"
 

@@ -1,7 +1,7 @@
 // Rows multiplied by a weight, two elements a thread; the weight is padded to an even length.
 //
-// Field report: ROCm/aiter#5044, class 3 (tails). The pair at the end of an odd row is stored whole:
-// its second half is the next row's first element, which that row's block writes too.
+// Field report: ROCm/aiter#5044, class 3 (tails). The pair at the end of an odd row is stored
+// whole: its second half is the next row's first element, which that row's block writes too.
 // Seen by: a write outside what the block owns; in the last row, outside the buffer.
 #include "../../kernels/device_helpers.cuh"
 

@@ -1,7 +1,7 @@
 // Elements plus a scalar.
 //
-// Field report: triton-lang/triton#7439, class 7 (cast semantics). The argument is a float and is read
-// as a half: the first two of its bytes, which are 0 for 42.
+// Field report: triton-lang/triton#7439, class 7 (cast semantics). The argument is a float and is
+// read as a half: the first two of its bytes, which are 0 for 42.
 // Seen by: the oracle (mismatch).
 #include "../../kernels/device_helpers.cuh"
 

@@ -1,8 +1,8 @@
 // Rows multiplied by a weight that each block keeps in shared memory.
 //
 // Field report: triton-lang/triton#9230 for what another configuration's values hide, class 12
-// (configuration). The weight is loaded one element a thread: a block with fewer threads than columns
-// leaves the rest as it was.
+// (configuration). The weight is loaded one element a thread: a block with fewer threads than
+// columns leaves the rest as it was.
 // Seen by: a use of shared memory that was never written.
 #include "../../kernels/device_helpers.cuh"
 

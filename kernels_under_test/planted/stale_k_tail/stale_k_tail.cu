@@ -2,8 +2,8 @@
 //
 // Field report: triton-lang/triton#630, class 3 (tails). The last tile along K is loaded under a
 // mask, but what the mask leaves out is not set to 0: it still holds the tile before.
-// Seen by: the oracle (mismatch) where K is no multiple of TILE; where K is less, as a use of shared
-// memory that was never written.
+// Seen by: the oracle (mismatch) where K is no multiple of TILE; where K is less, as a use of
+// shared memory that was never written.
 #include <cstdint>
 
 template <int TILE>

@@ -1,7 +1,7 @@
 // Rows multiplied by the scale of their tile of eight rows; tiles of 8 x 32 in swizzled order.
 //
-// Field report: NVIDIA/cutlass#3394, class 12 (configuration). Data are read by the logical tile and
-// their scale by the block's own number; the two are the same without a swizzle.
+// Field report: NVIDIA/cutlass#3394, class 12 (configuration). Data are read by the logical tile
+// and their scale by the block's own number; the two are the same without a swizzle.
 // Seen by: the oracle (mismatch), with a swizzle of 2 or 4.
 #include "../../kernels/device_helpers.cuh"
 

@@ -1,7 +1,7 @@
 // Index of the largest element of each row, the first of equal ones; one warp a row.
 //
-// Field report: pytorch/pytorch#93630, class 11 (ties). First the maximum, then the indices at which it
-// stands, combined by a sum: with two of them the answer is neither.
+// Field report: pytorch/pytorch#93630, class 11 (ties). First the maximum, then the indices at
+// which it stands, combined by a sum: with two of them the answer is neither.
 // Seen by: the oracle (mismatch).
 #include "../../kernels/device_helpers.cuh"
 

@@ -1,7 +1,8 @@
 // Whether bytes are at most a bound.
 //
-// Field report: pytorch/pytorch#178716, class 7 (cast semantics). The bound is converted to the type
-// of the elements, where -19 is 237: every byte up to that is taken to be less than a negative number.
+// Field report: pytorch/pytorch#178716, class 7 (cast semantics). The bound is converted to the
+// type of the elements, where -19 is 237: every byte up to that is taken to be less than a negative
+// number.
 // Seen by: the oracle (mismatch).
 #include <cstdint>
 

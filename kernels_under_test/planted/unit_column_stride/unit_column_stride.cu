@@ -1,7 +1,8 @@
 // The gradient of a loss times the one that comes from above, which may be expanded.
 //
-// Field report: ROCm/TransformerEngine#623, class 10 (strides). What has more than one element is taken
-// to have a column stride of 1. An expanded gradient has many elements and one place in memory.
+// Field report: ROCm/TransformerEngine#623, class 10 (strides). What has more than one element is
+// taken to have a column stride of 1. An expanded gradient has many elements and one place in
+// memory.
 // Seen by: reads outside the buffer, and the poison between elements.
 #include "../../kernels/device_helpers.cuh"
 

@@ -1,7 +1,7 @@
 // Euclidean length of each row, over the whole range of f32; one warp a row.
 //
-// Field report: pytorch/pytorch#178123, class 5 (range). Squares overflow from 1.9e19 on, long before
-// the length does. The twin scales the row by a power of two first.
+// Field report: pytorch/pytorch#178123, class 5 (range). Squares overflow from 1.9e19 on, long
+// before the length does. The twin scales the row by a power of two first.
 // Seen by: the oracle (mismatch), under a contract that promises a safe range.
 #include "../../kernels/device_helpers.cuh"
 

@@ -1,7 +1,7 @@
 // Rows at a stride copied to rows at another, four elements at a time where they lie on 16 bytes.
 //
-// Field report: triton-lang/triton#1330, class 10 (alignment). The bases are aligned and the columns
-// are a multiple of four, so vectors are used; rows at a stride of 1185 start anywhere.
+// Field report: triton-lang/triton#1330, class 10 (alignment). The bases are aligned and the
+// columns are a multiple of four, so vectors are used; rows at a stride of 1185 start anywhere.
 // Seen by: a misaligned access, from the second row on.
 #include "../../kernels/device_helpers.cuh"
 
