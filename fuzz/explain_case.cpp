@@ -108,9 +108,13 @@ std::string case_text(const Case& c, const CheckResult& result) {
           std::to_string(c.block_seed) + ", warps " + std::to_string(c.warp_seed) + "\noperands\n";
   for (const Tensor& tensor : instance.tensors) text += operand_text(tensor, c);
   for (const PointOverride& point : c.overrides) {
-    char bits[24];
-    std::snprintf(bits, sizeof bits, "0x%llx", static_cast<unsigned long long>(point.bits));
-    text += "  set " + point.operand + bracketed(point.at) + " to bits " + bits + "\n";
+    std::string value = point.text;
+    if (value.empty()) {
+      char bits[24];
+      std::snprintf(bits, sizeof bits, "0x%llx", static_cast<unsigned long long>(point.bits));
+      value = std::string("bits ") + bits;
+    }
+    text += "  set " + point.operand + bracketed(point.at) + " to " + value + "\n";
   }
   return text;
 }

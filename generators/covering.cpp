@@ -250,6 +250,19 @@ void add_far_counts(const Facts& facts, std::vector<Case>& out) {
   }
 }
 
+/// Each size at a limit of 2^30 or more, alone.
+void add_greatest_counts(const Facts& facts, std::vector<Case>& out) {
+  for (size_t i = 0; i < facts.contract.sizes.size(); ++i) {
+    Random random(static_cast<uint64_t>(4000 + i));
+    Case c;
+    c.kernel = facts.contract.name;
+    choose_variant(facts.contract, static_cast<int>(i), c);
+    if (!draw_greatest_count(facts, facts.contract.sizes[i], random, c)) continue;
+    telling_values(facts, random, c);
+    if (settle(facts, c, kMostFarWork, random) && !c.blocks.empty()) out.push_back(std::move(c));
+  }
+}
+
 }  // namespace
 
 std::vector<Case> covering_cases(const Contract& contract) {
@@ -258,6 +271,7 @@ std::vector<Case> covering_cases(const Contract& contract) {
   add_ordinary(facts, out);
   add_far_strides(facts, out);
   add_far_counts(facts, out);
+  add_greatest_counts(facts, out);
   return out;
 }
 

@@ -44,6 +44,9 @@ void draw_sizes(const Facts& facts, int64_t budget, Random& random, Case& c);
 bool draw_far_stride(const Facts& facts, Random& random, Case& c);
 /// Sizes whose product passes 2^31 or 2^32 elements or bytes, and the few blocks around that place.
 bool draw_far_count(const Facts& facts, Random& random, Case& c);
+/// One size at its limit, when that is 2^30 or more: past the last index that is in range, the next
+/// that a loop computes may not be. The first and the last block.
+bool draw_greatest_count(const Facts& facts, const SizeSpec& size, Random& random, Case& c);
 /// A size around 65535 (times a tile): grid limits.
 bool draw_many_blocks(const Facts& facts, Random& random, Case& c);
 /// A few blocks of a grid: first, last, corners, those around `fraction` of each axis.

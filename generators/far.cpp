@@ -200,6 +200,17 @@ bool draw_far_count(const Facts& facts, Random& random, Case& c) {
   return !c.blocks.empty();
 }
 
+bool draw_greatest_count(const Facts& facts, const SizeSpec& size, Random& random, Case& c) {
+  if (!facts.subset_allowed || !size.in.empty() || size.max < k2To31 / 2) return false;
+  draw_small_sizes(facts, random, c);
+  c.sizes[size.name] = size.max;
+  c.layouts.clear();
+  const auto instance = resolved(facts, c);
+  if (!instance) return false;
+  c.blocks = notable_blocks(instance->launches[0].grid, 1, 2, random);  // the first and the last
+  return !c.blocks.empty();
+}
+
 bool draw_many_blocks(const Facts& facts, Random& random, Case& c) {
   if (!facts.subset_allowed) return false;
   std::vector<const SizeSpec*> eligible;

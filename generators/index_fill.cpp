@@ -132,13 +132,34 @@ class Liveness {
   Liveness(const Instance& instance, const Tensor& tensor) : instance_(instance), tensor_(tensor) {
     scope_.value = [this](std::string_view wanted) { return value(wanted); };
     scope_.element = [this](const Expr& node) { return element(node); };
+    const Expr& live = *tensor.spec->live;
+    const std::string& last = tensor.dims.back();
+    if (live.kind == Expr::Kind::binary && live.text == "<" && !last.empty() &&
+        live.operands[0]->kind == Expr::Kind::name && live.operands[0]->text == last &&
+        !mentions(*live.operands[1], last)) {
+      limit_of_row_ = live.operands[1].get();
+    }
   }
   bool at(int64_t index) {
-    coordinates_ = tensor_.coordinates(index);
-    return evaluate_integer(*tensor_.spec->live, scope_) != 0;
+    if (limit_of_row_ == nullptr) {
+      coordinates_ = tensor_.coordinates(index);
+      return evaluate_integer(*tensor_.spec->live, scope_) != 0;
+    }
+    const int64_t extent = tensor_.shape.back();
+    if (index / extent != row_) {
+      row_ = index / extent;
+      coordinates_ = tensor_.coordinates(index);
+      limit_ = evaluate_integer(*limit_of_row_, scope_);
+    }
+    return index % extent < limit_;
   }
 
  private:
+  static bool mentions(const Expr& node, const std::string& name) {
+    if (node.kind == Expr::Kind::name && node.text == name) return true;
+    return std::any_of(node.operands.begin(), node.operands.end(),
+                       [&](const auto& operand) { return mentions(*operand, name); });
+  }
   std::optional<int64_t> value(std::string_view wanted) const {
     for (size_t d = 0; d < coordinates_.size(); ++d) {
       if (tensor_.dims[d] == wanted) return coordinates_[d];
@@ -170,6 +191,10 @@ class Liveness {
   const Tensor& tensor_;
   IntegerScope scope_;
   std::vector<int64_t> coordinates_;
+  // `last dimension < something of the others` is decided once a row.
+  const Expr* limit_of_row_ = nullptr;
+  int64_t row_ = -1;
+  int64_t limit_ = 0;
 };
 
 }  // namespace
@@ -178,8 +203,6 @@ void fill_index(const Instance& instance, const Tensor& tensor, const Chunk& chu
   const ValuePlan& plan = tensor.plan;
   const OperandSpec& spec = *tensor.spec;
   const int size = byte_size(tensor.dtype);
-  std::optional<Liveness> live;
-  if (spec.live) live.emplace(instance, tensor);
   for (int i = 0; i < chunk.count; ++i) {
     const int64_t index = chunk.first + i * chunk.step;
     int64_t value = 0;
@@ -192,9 +215,18 @@ void fill_index(const Instance& instance, const Tensor& tensor, const Chunk& chu
     } else {
       value = domain_value(plan, index_position(plan, spec, index, chunk.hash[i]));
     }
-    auto bits = static_cast<uint64_t>(value);
-    if (live && spec.dead == Dead::poison && !live->at(index)) bits = poison_bits(tensor.dtype);
+    const auto bits = static_cast<uint64_t>(value);
     std::memcpy(out + i * size, &bits, size);
+  }
+}
+
+void poison_dead(const Instance& instance, const Tensor& tensor, const Chunk& chunk, uint8_t* out) {
+  if (!tensor.spec->live || tensor.spec->dead != Dead::poison) return;
+  const int size = byte_size(tensor.dtype);
+  const uint64_t poison = poison_bits(tensor.dtype);
+  Liveness live(instance, tensor);
+  for (int i = 0; i < chunk.count; ++i) {
+    if (!live.at(chunk.first + i * chunk.step)) std::memcpy(out + i * size, &poison, size);
   }
 }
 

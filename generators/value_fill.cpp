@@ -555,6 +555,7 @@ void fill_values(const Instance& instance, const Tensor& tensor, int64_t first, 
     } else {
       fill_chunk(plan, tensor.dtype, chunk, out + done * size);
     }
+    poison_dead(instance, tensor, chunk, out + done * size);
   }
   if (!plan.overrides.empty()) apply_overrides(plan, size, first, step, count, out);
 }

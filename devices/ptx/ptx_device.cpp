@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "devices/device.hpp"
@@ -189,16 +190,33 @@ bool PtxDevice::admit(const Loaded& loaded, const LaunchConfig& config, Run& run
   return true;
 }
 
-/// Whether the blocks of the case own an element; everything when all blocks run.
-bool owned(const std::vector<Box>& boxes, const Tensor& tensor, int64_t linear) {
-  const std::vector<int64_t> at = tensor.coordinates(linear);
-  return std::any_of(boxes.begin(), boxes.end(), [&](const Box& box) {
+/// The elements that the blocks of the case own. Neighbours mostly lie in one box or in the next
+/// (a grid-stride loop has thousands), so the search starts where the last one ended.
+class OwnedElements {
+ public:
+  OwnedElements(const Instance& instance, const Tensor& tensor)
+      : tensor_(tensor), boxes_(owned_elements(instance, tensor)) {}
+  bool holds(int64_t linear) {
+    const std::vector<int64_t> at = tensor_.coordinates(linear);
+    for (size_t tried = 0; tried < boxes_.size(); ++tried, ++next_) {
+      if (next_ >= boxes_.size()) next_ = 0;
+      if (inside(boxes_[next_], at)) return true;
+    }
+    return false;
+  }
+
+ private:
+  static bool inside(const Box& box, const std::vector<int64_t>& at) {
     for (size_t d = 0; d < at.size(); ++d) {
       if (at[d] < box.ranges[d].first || at[d] >= box.ranges[d].second) return false;
     }
     return true;
-  });
-}
+  }
+
+  const Tensor& tensor_;
+  const std::vector<Box> boxes_;
+  size_t next_ = 0;
+};
 
 /// Stores to padding, and to elements that other blocks own: right values in a wrong place (an
 /// int32 offset that wraps by exactly 2^32) show only here.
@@ -208,7 +226,8 @@ void PtxDevice::check_written(const Instance& instance, const std::map<int, int>
     const auto region = regions.find(tensor.position);
     if (region == regions.end() || !tensor.is_judged()) continue;
     if (!subset && tensor.is_contiguous()) continue;
-    const std::vector<Box> boxes = subset ? owned_elements(instance, tensor) : std::vector<Box>{};
+    std::optional<OwnedElements> owned;
+    if (subset) owned.emplace(instance, tensor);
     const int bytes = byte_size(tensor.dtype);
     const uint64_t base = buffer_address(tensor);
     for (const Page* page : machine_.memory().touched_pages()) {
@@ -222,13 +241,12 @@ void PtxDevice::check_written(const Instance& instance, const std::map<int, int>
         previous = storage;
         const auto logical =
             storage < tensor.storage_elements ? tensor.logical_of(storage) : std::nullopt;
-        const std::string at = tensor.spec->name + ", element " + std::to_string(storage);
-        if (!logical) {
-          machine_.report_stray_write(*page, "store to padding of " + at, tensor.spec->name);
-        } else if (subset && !owned(boxes, tensor, *logical)) {
-          machine_.report_stray_write(*page, "store to an element that another block owns: " + at,
-                                      tensor.spec->name);
-        }
+        if (logical && (!owned || owned->holds(*logical))) continue;
+        machine_.report_stray_write(
+            *page,
+            (logical ? "store to an element that another block owns: " : "store to padding of ") +
+                tensor.spec->name + ", element " + std::to_string(storage),
+            tensor.spec->name);
       }
     }
   }

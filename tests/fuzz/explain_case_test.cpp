@@ -66,6 +66,17 @@ TEST(ExplainCase, ScalarsAreExact) {
   EXPECT_TRUE(has(o.out, "big: scalar u32 = 4294967295\n")) << o.out << o.err;
 }
 
+TEST(ExplainCase, OverridesAreShownAsWritten) {
+  Project project;
+  const std::string file = project.folder.write(
+      "set.case",
+      testing::replaced(testing::kScaleCase, "end\n", "set x[3] = 241\nset x[5] = 0x7fc0\nend\n"));
+  const Outcome o = repro(project, file);
+  if (o.status == 3) GTEST_SKIP() << o.err;
+  EXPECT_TRUE(has(o.out, "set x[3] to 241\n")) << o.out << o.err;
+  EXPECT_TRUE(has(o.out, "set x[5] to bits 0x7fc0\n")) << o.out;
+}
+
 TEST(ExplainCase, AForeignCaseWithoutItsContractSaysWhatToGive) {
   const testing::TemporaryFolder alone;
   const std::string file = alone.write("a/b/c/d/foreign.case", testing::kScaleCase);

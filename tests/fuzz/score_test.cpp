@@ -38,6 +38,18 @@ TEST(Score, FindsAPlantedBugAndLeavesItsTwinAlone) {
   EXPECT_GE(pair.at("twin_cases"), 500);
 }
 
+TEST(Score, EveryShippedWitnessFailsOnItsBugAndPassesOnTheTwin) {
+  // One searched case a pair: this is about the witnesses, `bench/run` searches.
+  const auto report =
+      nlohmann::json::parse(run_assay({"score", "--cases", "1", "--for", "20ms", "--json"}).out);
+  EXPECT_GE(report.at("pairs").size(), 13u);
+  for (const auto& pair : report.at("pairs")) {
+    EXPECT_TRUE(pair.at("witness_fails")) << pair;
+    EXPECT_TRUE(pair.at("witness_passes_on_twin")) << pair;
+    EXPECT_EQ(pair.at("false_alarms"), 0) << pair;
+  }
+}
+
 TEST(Score, FailsWhenTheBugIsMissing) {
   const auto report = PlantedProject(kScaleSource).score("50");
   EXPECT_EQ(report.at("exit"), 1);

@@ -226,6 +226,33 @@ TEST(Covering, ReachesFarCountsAndGridLimits) {
   EXPECT_TRUE(past_grid);
 }
 
+/// The counter of a loop that ends at 2^31 - 1 may pass 2^31 on its way out.
+TEST(Covering, ReachesTheLimitOfLargeSizes) {
+  const Contract contract = parsed(R"toml(
+name = "grid_stride"
+source = { cuda = "kernel.cu", entry = "k" }
+sizes = { n = { min = 0, max = 2147483647 }, m = { min = 0, max = 1000 } }
+derive = { blocks = "min(ceil_div(n, 128), 4096)" }
+launch = { grid = ["blocks"], block = [128] }
+owns = { y = "n / 128 % blocks == block.x" }
+args = [
+  { name = "y", kind = "output", dtype = "f32", shape = ["n"] },
+  { name = "x", kind = "input", dtype = "f32", shape = ["n"] },
+  { name = "v", kind = "input", dtype = "f32", shape = ["m"] },
+]
+[formula]
+y = "x + sum(v, m)"
+)toml");
+  int at_limit = 0;
+  for (const Case& c : covering_cases(contract)) {
+    if (c.sizes.at("n") != 2147483647) continue;
+    ++at_limit;
+    EXPECT_FALSE(c.blocks.empty());
+    EXPECT_LE(c.blocks.size(), 2u);
+  }
+  EXPECT_EQ(at_limit, 1);
+}
+
 TEST(Generate, ReachesEveryClassAndSize) {
   const Contract contract = parsed(kSoftmax);
   std::map<std::string, int> classes;

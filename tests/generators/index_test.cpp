@@ -146,5 +146,39 @@ TEST(IndexValues, DeadEntriesArePoisonOrInRange) {
   }
 }
 
+TEST(InputValues, DeadEntriesArePoison) {
+  const Contract contract = parsed(R"toml(
+name = "k"
+source = { cuda = "kernel.cu", entry = "k" }
+sizes = { b = { min = 0, max = 100 }, n = { min = 0, max = 100 } }
+launch = { grid = ["1"], block = ["32"] }
+args = [
+  { name = "y", kind = "output", dtype = "f32", shape = ["b"] },
+  { name = "x", kind = "input", dtype = "f32", shape = ["b", "n"], live = "n < lens[b]" },
+  { name = "z", kind = "input", dtype = "f32", shape = ["b", "n"], live = "n < lens[b]", dead = "in_range" },
+  { name = "lens", kind = "index", dtype = "i64", shape = ["b"], domain = "0..n" },
+]
+[formula]
+y = "sum(where(n < lens, x + z, 0), n)"
+)toml");
+  Case c;
+  c.kernel = "k";
+  c.sizes = {{"b", 10}, {"n", 16}};
+  c.values["x"] = c.values["z"] = {"equal", {{"value", 3}}};
+  const Instance instance = instantiate(contract, c);
+  const auto lens = values(instance, "lens", 0, 10);
+  std::vector<float> x(160), z(160);
+  logical_values(instance, *instance.find("x"), 0, 160, reinterpret_cast<uint8_t*>(x.data()));
+  logical_values(instance, *instance.find("z"), 0, 160, reinterpret_cast<uint8_t*>(z.data()));
+  int dead = 0;
+  for (int i = 0; i < 160; ++i) {
+    const bool alive = i % 16 < lens[i / 16];
+    dead += !alive;
+    EXPECT_EQ(x[i] == 3, alive) << i;
+    EXPECT_EQ(z[i], 3) << i;
+  }
+  EXPECT_GT(dead, 10);
+}
+
 }  // namespace
 }  // namespace assay
