@@ -1,7 +1,7 @@
 // Running sums along each row, in f32: one block a row, a tile of BLOCK elements at a time. Warps
-// scan their elements with shuffles, then add what lies before them; `carry` takes the row's sum from
-// tile to tile. `REVERSED` runs from each row's end to its beginning; `EXCLUSIVE` leaves an element out
-// of its own sum.
+// scan their elements with shuffles, then add what lies before them; `carry` takes the row's sum
+// from tile to tile. `REVERSED` runs from each row's end to its beginning; `EXCLUSIVE` leaves an
+// element out of its own sum.
 #include "device_helpers.cuh"
 
 __device__ inline float warp_scan(float v) {
