@@ -259,7 +259,7 @@ int publish(int n, In x, const Accuracy& accuracy, const Rounding& rounding, Out
     // An infinity that the exact operation gives too: but a / b by way of 1 / b, which vanishes for
     // large b, makes NaN of it.
     const Mask beyond = (most > accuracy.high) & vfinite(most);
-    const Vec added = (f.v == f.v) & (vfinite(f.v) | beyond) ? known : zero;
+    const Vec added = ((f.v == f.v) & (vfinite(f.v) | beyond)) ? known : zero;
     const Vec lo = (f.lo + added) * kOutward;
     const Vec hi = (f.hi + added) * kOutward;
     store_some(o.lo + i, lo, count);
