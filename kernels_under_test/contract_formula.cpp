@@ -108,8 +108,22 @@ class FormulaChecker {
       case Expr::Kind::call:
         return visit_call(node);
       default:
+        if (compares_types(node)) return;
         for (const ExprPtr& operand : node.operands) visit(*operand);
     }
+  }
+
+  /// `S == f32`: decided when the formula is compiled.
+  bool compares_types(const Expr& node) const {
+    if (node.kind != Expr::Kind::binary || (node.text != "==" && node.text != "!=")) return false;
+    if (!is_type(*node.operands[0]) && !is_type(*node.operands[1])) return false;
+    for (const ExprPtr& operand : node.operands) check_type(*operand);
+    return true;
+  }
+
+  bool is_type(const Expr& node) const {
+    return node.kind == Expr::Kind::name &&
+           (contains(types_, node.text) || parse_dtype(node.text).has_value());
   }
 
   void visit_name(const Expr& node) {
@@ -128,7 +142,9 @@ class FormulaChecker {
       fail(node, "workspace '" + name + "' holds no value that a formula can use");
     if (operand != nullptr) return;
     if (contains(types_, name) || parse_dtype(name))
-      fail(node, "'" + name + "' is a type, and stands only in round, quant, cast and qmax");
+      fail(node,
+           "'" + name +
+               "' is a type, and stands only in round, quant, cast, qmax and comparisons of types");
     Names known = plus_operands(values_);
     known.insert(known.end(), defined_.begin(), defined_.end());
     fail(node, "unknown name '" + name + "' in a formula" + suggestion(name, known));
@@ -271,8 +287,7 @@ class FormulaChecker {
   }
 
   void check_type(const Expr& node) const {
-    if (node.kind == Expr::Kind::name && (contains(types_, node.text) || parse_dtype(node.text)))
-      return;
+    if (is_type(node)) return;
     Names known = types_;
     for (int i = 0; i <= static_cast<int>(DType::i4); ++i)
       known.emplace_back(name(static_cast<DType>(i)));

@@ -83,13 +83,21 @@ Decision side(double margin, double error, bool closed) {
 /// The kernel wrote an infinity of this sign; the exact value is finite.
 Decision decide_overflow(const FloatFormat& format, const Margins& m, int sign, double reach) {
   if (std::isinf(reach)) return Decision::accepted;
+  if (m.beyond) return sign * m.value > 0 ? Decision::accepted : Decision::rejected;
   const double half_ulp = std::ldexp(1.0, format.max_exponent - format.precision);
   const double distance = format.largest - sign * m.value - reach + half_ulp;  // <= 0: reaches it
-  // Exact next to the largest finite (Sterbenz): 65504 + 16 lies on the threshold itself.
+  // Exact next to the largest finite (Sterbenz): 65504 + 16 lies on the threshold itself. What is
+  // left to round there is small, which f64 needs: 2^-50 of its largest number is four ulps.
   const double size = std::fabs(m.value);
-  const bool exact = reach == 0 && size >= format.largest / 2 && size <= format.largest * 2;
-  const double error = m.value_error + (exact ? 0 : (size + reach + half_ulp) * 0x1p-50);
-  if (distance + error <= 0) return Decision::accepted;
+  const bool near = size >= format.largest / 2 && size / 2 <= format.largest;
+  const double left = near ? std::fabs(format.largest - size) : size;
+  const double error =
+      m.value_error + (near && reach == 0 ? 0 : (left + reach + half_ulp) * 0x1p-50);
+  // On the threshold itself the tie goes to the even neighbour: infinity, whose predecessor is odd,
+  // but in e4m3, where 448 is even.
+  const bool tie_is_finite = !format.has_infinity;
+  if (tie_is_finite ? distance + error < 0 : distance + error <= 0) return Decision::accepted;
+  if (tie_is_finite && distance - error >= 0) return Decision::rejected;
   return distance - error > 0 ? Decision::rejected : Decision::doubt;
 }
 

@@ -19,9 +19,10 @@ Cell cell_of(DType type, uint64_t bits);
 
 /// What a tier knows about one element.
 struct Margins {
-  bool nan = false;  ///< the exact value is NaN
-  int infinite = 0;  ///< its sign when it is infinite
-  double value = 0;  ///< a double near it
+  bool nan = false;     ///< the exact value is NaN
+  int infinite = 0;     ///< its sign when it is infinite
+  double value = 0;     ///< a double near it
+  bool beyond = false;  ///< finite, but larger than any double: `value` is the largest
   double value_error = 0;
   /// got - cell.below - (exact + hi), and (exact - lo) - (got + cell.above), each within its error:
   /// positive means outside.

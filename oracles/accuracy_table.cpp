@@ -64,6 +64,10 @@ std::vector<AccuracyRow> fast_rows() {
       {"cos", DType::f32, kFast, kAbs, 0x1.c1p-22, 0, 0, pi, kIntrinsics},  // 2^-21.19
       {"rsqrt", DType::f32, kFast, kRel, 0x1.13p-23, 0, 0, kAll, kPtx},     // 2^-22.9
       {"tanh", DType::f32, kFast, kRel, 0x1p-11, 0, 0, kAll, kPtx},
+      // Documented by their implementation alone, __powf as exp2f(y * __log2f(x)) and __tanf as
+      // __sinf(x) / __cosf(x): a formula that spells it out is judged, these have no range.
+      {"pow", DType::f32, kFast, kUlp, 0, 0, kAll, 0, kIntrinsics},
+      {"tan", DType::f32, kFast, kUlp, 0, 0, kAll, 0, kIntrinsics},
   };
 }
 

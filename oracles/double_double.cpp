@@ -25,6 +25,9 @@ struct DoubleDouble {
   static Pair two_product(double a, double b) {
     const double p = a * b;
     if (!std::isfinite(p)) return {p, 0};
+    // Splitting overflows from 2^996 on.
+    if (std::fabs(a) > 0x1p960) return scaled(two_product(a * 0x1p-100, b), 0x1p100);
+    if (std::fabs(b) > 0x1p960) return scaled(two_product(a, b * 0x1p-100), 0x1p100);
     constexpr double splitter = 0x1p27 + 1;
     const double ca = splitter * a;
     const double ah = ca - (ca - a);
@@ -32,9 +35,10 @@ struct DoubleDouble {
     const double cb = splitter * b;
     const double bh = cb - (cb - b);
     const double bl = b - bh;
-    const double lost = ((ah * bh - p) + ah * bl + al * bh) + al * bl;
-    return {p, std::isfinite(lost) ? lost : 0};
+    return {p, ((ah * bh - p) + ah * bl + al * bh) + al * bl};
   }
+
+  static Pair scaled(const Pair& a, double by) { return {a.hi * by, a.lo * by}; }
 
   static Pair from(double x) { return {x, 0}; }
   static Pair from_integer(__int128 x) {
@@ -61,6 +65,14 @@ struct DoubleDouble {
   static Pair div(const Pair& a, const Pair& b) {
     const double q = a.hi / b.hi;
     if (!std::isfinite(q) || !std::isfinite(b.hi)) return {q, 0};
+    // The remainders of a small dividend would be subnormal, and lose what they are for.
+    if (a.hi != 0 && std::fabs(a.hi) < 0x1p-700)
+      return std::fabs(b.hi) < 1 ? div(scaled(a, 0x1p300), scaled(b, 0x1p300))
+                                 : scaled(div(scaled(a, 0x1p700), b), 0x1p-700);
+    // Those of a large one may overflow.
+    if (std::fabs(a.hi) > 0x1p960)
+      return std::fabs(b.hi) > 1 ? div(scaled(a, 0x1p-300), scaled(b, 0x1p-300))
+                                 : scaled(div(scaled(a, 0x1p-300), b), 0x1p300);
     Pair r = sub(a, mul({q, 0}, b));
     const double q2 = r.hi / b.hi;
     r = sub(r, mul({q2, 0}, b));
@@ -70,6 +82,8 @@ struct DoubleDouble {
   static Pair sqrt(const Pair& a) {
     const double r = std::sqrt(a.hi);
     if (!(r > 0) || !std::isfinite(r)) return {r, 0};
+    if (a.hi < 0x1p-700) return scaled(sqrt(scaled(a, 0x1p600)), 0x1p-300);
+    if (a.hi > 0x1p960) return scaled(sqrt(scaled(a, 0x1p-600)), 0x1p300);
     const Pair rest = sub(a, two_product(r, r));
     return two_sum(r, rest.hi / (2 * r));
   }
@@ -81,10 +95,14 @@ struct DoubleDouble {
   static bool is_zero(const Pair& a) { return a.hi == 0 && a.lo == 0; }
   static int infinity(const Pair& a) { return std::isinf(a.hi) ? (a.hi > 0 ? 1 : -1) : 0; }
   static double to_double(const Pair& a) { return a.hi; }
+  static long double to_long_double(const Pair& a) {
+    return static_cast<long double>(a.hi) + static_cast<long double>(a.lo);
+  }
 
   // Sums err by at most 3 u^2, products by 5 u^2, quotients by 10 u^2 of the result, u = 2^-53
-  // (Joldes, Muller & Popescu 2017): below 2^-98 also when a sum cancels.
-  static double scaled_unit(const Pair& a) { return std::fabs(a.hi) * 0x1p-98; }
+  // (Joldes, Muller & Popescu 2017): below 2^-98 also when a sum cancels. Parts that are subnormal
+  // err by half of the smallest subnormal each, a product and its residue in at most eight places.
+  static long double scaled_unit(const Pair& a) { return std::fabs(a.hi) * 0x1p-98 + 0x1p-1070; }
 
   // Sums of plain doubles are pairs.
   static bool exact_sum(const Pair& a, const Pair& b, const Pair&) {

@@ -48,7 +48,7 @@ double published_bound(const std::vector<rows::Accuracy>& table, double least, d
     if (most < row.low || least > row.high) continue;
     const double binade =
         std::bit_cast<double>(std::bit_cast<uint64_t>(magnitude) & 0x7ff0000000000000u);
-    const double ulp = std::max(binade, rounding.min_normal) * 2 * rounding.u;
+    const double ulp = std::max(binade, rounding.min_normal) * (2 * rounding.u);
     const double k = row.slope == 0 ? row.ulps : row.ulps + std::floor(row.slope * most);
     const double own = k * ulp + row.absolute + row.relative * magnitude;
     const bool covers = least >= row.low && most <= row.high;
@@ -64,7 +64,11 @@ double published_bound(const std::vector<rows::Accuracy>& table, double least, d
 class NodeWork::FunctionBlock {
  public:
   FunctionBlock(const NodeWork& work, const FunctionInfo& info)
-      : info_(info), name_(info.name), values_(name_), errs_(work.errs()) {
+      : info_(info),
+        name_(info.name),
+        values_(name_),
+        errs_(work.errs()),
+        precise_(work.evaluator_.settings().math == MathMode::precise) {
     const auto& settings = work.evaluator_.settings();
     for (const auto& row : accuracy_rows(name_, settings.accumulate, settings.math))
       table_.push_back(accuracy_of(row));
@@ -148,7 +152,7 @@ class NodeWork::FunctionBlock {
     }
     if (!std::isfinite(v)) return not_finite(k, x, reach, a.lo[k] + a.hi[k], o);
     o.e[k] = (from_e + own_[k]) * rows::kOutward;
-    const double own = own_bound(x, v, reach, from_e + std::max(up, down));
+    const double own = own_bound(x, b.v[k], v, reach, from_e + std::max(up, down));
     o.lo[k] = (down + own) * rows::kOutward;
     o.hi[k] = (up + own) * rows::kOutward;
     if (!is_known(name_, x) || (std::isinf(o.lo[k]) && std::isinf(o.hi[k])))
@@ -166,10 +170,11 @@ class NodeWork::FunctionBlock {
   }
 
   /// What the kernel's own function may add. Values at infinite arguments and f(0) = 0 are exact.
-  double own_bound(double x, double v, double reach, double spread) const {
+  double own_bound(double x, double y, double v, double reach, double spread) const {
     const bool exact_argument = reach == 0;
-    const bool special = (info_.exact && exact_argument) || (v == 0 && x == 0 && exact_argument) ||
-                         !std::isfinite(x);
+    const bool documented = precise_ && info_.documented_at != nullptr && info_.documented_at(x, y);
+    const bool known = info_.exact || (v == 0 && x == 0) || documented;
+    const bool special = (known && exact_argument) || !std::isfinite(x);
     if (special || !errs_) return 0;
     if (info_.exact) return rounding_.eta;
     const double most = std::fabs(x) + reach;
@@ -181,6 +186,7 @@ class NodeWork::FunctionBlock {
   const std::string name_;
   const FunctionValues values_;
   const bool errs_;
+  const bool precise_;
   std::vector<rows::Accuracy> table_;
   rows::Rounding rounding_{};
   double own_[rows::kBlock];

@@ -49,7 +49,7 @@ class RunningSum {
       return;
     }
     const double all = magnitude_ + std::max(lo_, hi_);
-    const double any_order = static_cast<double>(terms_ - 1);
+    const double any_order = static_cast<double>(std::max<int64_t>(terms_ - 1, 0));
     const double most = static_cast<double>(settings_.depth);
     const double h = settings_.depth < 0 ? any_order : std::min(most, any_order);
     const double path = h * rounding_.u * (1 + h * rounding_.u);
@@ -112,6 +112,8 @@ void NodeWork::scan() {
   const rows::Out out = arrays();
   const int64_t step_out = stride_along(out_.grid, node_.reduced[0]);
   const double limit = 1 / format_of(evaluator_.settings_.accumulate).unit_roundoff();
+  const bool reversed = node_.text == "reversed";
+  const bool exclusive = node_.text == "exclusive";
   std::vector<double> line;
   each_line(a, [&](int64_t place, int64_t base, int64_t step, int64_t n) {
     line.resize(static_cast<size_t>(n));
@@ -125,11 +127,13 @@ void NodeWork::scan() {
     const rows::RowSum whole =
         evaluator_.kernels_->sum(n, line.data(), nullptr, nullptr, nullptr, limit);
     RunningSum sum(evaluator_.settings_, clean && whole.exact, errs());
-    for (int64_t j = 0; j < n; ++j) {
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t j = reversed ? n - 1 - i : i;
       const int64_t k = base + j * step;
       const int64_t to = place + j * step_out;
+      if (exclusive) sum.put(out.v[to], out.e[to], out.lo[to], out.hi[to]);
       sum.add(a.v[k], element(a.e, k), element(a.lo, k), element(a.hi, k));
-      sum.put(out.v[to], out.e[to], out.lo[to], out.hi[to]);
+      if (!exclusive) sum.put(out.v[to], out.e[to], out.lo[to], out.hi[to]);
     }
   });
 }
@@ -141,16 +145,23 @@ void NodeWork::integer_scan() {
   __int128* out = out_.own_i.get(size);
   uint8_t* status = out_.own_status.get(size);
   bool all_known = true;
+  const bool reversed = node_.text == "reversed";
+  const bool exclusive = node_.text == "exclusive";
   each_line(a, [&](int64_t place, int64_t base, int64_t step, int64_t n) {
     __int128 total = 0;
     uint8_t worst = kKnown;
-    for (int64_t j = 0; j < n; ++j) {
-      const int64_t k = base + j * step;
-      total += a.i[k];
-      if (a.status != nullptr) worst = std::max(worst, a.status[k]);
+    const auto put = [&](int64_t j) {
       out[place + j * step_out] = total;
       status[place + j * step_out] = worst;
       all_known = all_known && worst == kKnown;
+    };
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t j = reversed ? n - 1 - i : i;
+      const int64_t k = base + j * step;
+      if (exclusive) put(j);
+      total += a.i[k];
+      if (a.status != nullptr) worst = std::max(worst, a.status[k]);
+      if (!exclusive) put(j);
     }
   });
   out_.i = out;

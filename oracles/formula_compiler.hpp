@@ -42,7 +42,10 @@ class FormulaCompiler {
   /// The kernel rounds this node's value to the accumulator's type, and its enclosure does not hold
   /// that rounding yet.
   bool rounding_pending(int id) const;
-  int settle(int id, DType type, int weight, const SourceLocation& where);
+  /// `once`: straight from the exact value, without a rounding to the accumulator's type before.
+  int settle(int id, DType type, int weight, const SourceLocation& where, bool once = false);
+  /// An operand, or an integer: what a conversion instruction takes as it is.
+  bool converts_at_once(int id) const;
   /// An argument as a kernel's next operation receives it.
   int arithmetic(int id, const Expr& at);
 
@@ -68,7 +71,9 @@ class FormulaCompiler {
   int compile_binary(const Expr& e);
   int arithmetic_pair(Op op, int a, int b, const Expr& e);
   int compare(const Expr& e, int a, int b);
-  /// A condition over flags and knobs alone is decided here: the operand behind it may be absent.
+  std::optional<DType> type_named(const std::string& name) const;
+  /// A condition over flags, knobs and types alone is decided here: the operand behind it may be
+  /// absent.
   std::optional<bool> decided(const Expr& condition) const;
   int compile_choice(const Expr& e);
 

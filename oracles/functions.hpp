@@ -19,6 +19,8 @@ struct FunctionInfo {
   Shape shape = Shape::other;
   double slope = 0;
   bool exact = false;  ///< a kernel computes it without error: floor, fmod, copysign, is_nan
+  /// Finite arguments at which the CUDA Math API documents the value itself, 0 aside: pow(x, 0) is 1.
+  bool (*documented_at)(double x, double y) = nullptr;
 };
 
 /// Null for a function that the judge does not know.

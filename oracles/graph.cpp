@@ -163,8 +163,8 @@ void FormulaCompiler::add_root(const FormulaLine& line, const OperandSpec& opera
 
 bool FormulaCompiler::saturates(const Expr& e, DType type) const {
   const bool quantised = e.kind == Expr::Kind::call && e.text == "quant";
-  return quantised || (bit_width(type) == 8 &&
-                       contract_.policy.cast_overflow == CastOverflowPolicy::saturate);
+  return quantised ||
+         (bit_width(type) == 8 && contract_.policy.cast_overflow == CastOverflowPolicy::saturate);
 }
 
 int FormulaCompiler::axis_named(const FormulaLine& line, const OperandSpec& operand,
@@ -188,8 +188,11 @@ void FormulaCompiler::check_dims(const FormulaLine& line, const OperandSpec& ope
 
 int FormulaCompiler::output_value(int id, DType type, const Expr& e) {
   id = real(id, e);
-  if (node(id).op == Op::settle && node(id).type == type && node(id).weight == 1)
+  if (node(id).op == Op::settle && node(id).type == type && node(id).weight == 1) {
+    const bool once = node(id).text == "cast";
     id = node(id).args[0];
+    if (once) return id;
+  }
   if (rounding_pending(id) && type != accumulate_) id = settle(id, accumulate_, 1, e.where);
   return id;
 }

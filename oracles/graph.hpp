@@ -58,7 +58,8 @@ enum class Op : uint8_t {
   var,
   argmax,  ///< integral: the first of the largest, where that is known
   argmin,
-  cumsum,  ///< along `reduced`, which stays: element j holds the sum of 0..j
+  cumsum,  ///< along `reduced`, which stays: element j holds the sum of 0..j; `text`: "reversed",
+           ///< of j.. to the end; "exclusive", of those before j
   cast,  ///< to the integers of `type`: `text` is "cast" (truncates) or "quant" (rounds, saturates)
   // What a kernel's arithmetic does to the exact value of its argument.
   settle,     ///< `weight` roundings into `type`

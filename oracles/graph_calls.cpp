@@ -94,6 +94,7 @@ int FormulaCompiler::along(const Expr& e, Op op) {
   if (!one || !is_dim(names[0]->text)) fail(e, "'" + e.text + "' names one dimension");
   Node n;
   n.op = op;
+  if (e.text.starts_with("cumsum_")) n.text = e.text.substr(7);
   n.integral = op != Op::cumsum || node(arg).integral;
   n.args = {node(arg).integral && op == Op::cumsum ? arg : arithmetic(arg, e)};
   n.reduced = {dim_id(names[0]->text)};
@@ -168,10 +169,13 @@ int FormulaCompiler::typed(const Expr& e) {
   if (!is_floating(type)) return to_integer_type(e, type);
   if (e.text == "quant" && &e != root_expression_)
     fail(e, "'quant' to " + std::string(name(type)) + " is judged as a whole formula only");
-  // The kernel computes in the accumulator's type, then rounds; or rounds once, natively.
+  // `cast` is one conversion. Otherwise the kernel computes in the accumulator's type, then rounds;
+  // or rounds once, natively.
   int id = real(compile(*e.operands[0]), e);
-  if (rounding_pending(id) && type != accumulate_) id = settle(id, accumulate_, 1, e.where);
-  return settle(id, type, 1, e.where);
+  const bool once = e.text == "cast" && converts_at_once(id);
+  if (!once && rounding_pending(id) && type != accumulate_)
+    id = settle(id, accumulate_, 1, e.where);
+  return settle(id, type, 1, e.where, once);
 }
 
 int FormulaCompiler::to_integer_type(const Expr& e, DType type) {

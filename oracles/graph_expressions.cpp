@@ -38,7 +38,13 @@ bool FormulaCompiler::rounding_pending(int id) const {
   }
 }
 
-int FormulaCompiler::settle(int id, DType type, int weight, const SourceLocation& where) {
+bool FormulaCompiler::converts_at_once(int id) const {
+  const Op op = node(id).op;
+  return op == Op::to_real || op == Op::load || op == Op::gather || op == Op::named;
+}
+
+int FormulaCompiler::settle(int id, DType type, int weight, const SourceLocation& where,
+                            bool once) {
   const Node& n = node(id);
   Node out;
   out.op = Op::settle;
@@ -46,6 +52,7 @@ int FormulaCompiler::settle(int id, DType type, int weight, const SourceLocation
   out.dims = n.dims;
   out.type = type;
   out.weight = weight;
+  if (once) out.text = "cast";
   out.bits = n.bits;
   return put(out, where);
 }
@@ -163,16 +170,24 @@ int FormulaCompiler::compare(const Expr& e, int a, int b) {
   return elementwise(op, {arithmetic(a, e), arithmetic(b, e)}, true, e);
 }
 
+std::optional<DType> FormulaCompiler::type_named(const std::string& name) const {
+  const auto type = variant_.types.find(name);
+  return type != variant_.types.end() ? std::optional(type->second) : parse_dtype(name);
+}
+
 std::optional<bool> FormulaCompiler::decided(const Expr& condition) const {
   for (const std::string& name : names_in(condition))
-    if (!variant_.knobs.contains(name) && !variant_.flags.contains(name)) return std::nullopt;
+    if (!variant_.knobs.contains(name) && !variant_.flags.contains(name) && !type_named(name))
+      return std::nullopt;
   const IntegerScope scope{[this](std::string_view name) -> std::optional<int64_t> {
                              const std::string key(name);
                              if (const auto k = variant_.knobs.find(key); k != variant_.knobs.end())
                                return k->second;
                              const auto f = variant_.flags.find(key);
-                             return f == variant_.flags.end() ? std::nullopt
-                                                              : std::optional(f->second);
+                             if (f != variant_.flags.end()) return f->second;
+                             const auto type = type_named(key);
+                             return type ? std::optional(static_cast<int64_t>(*type))
+                                         : std::nullopt;
                            },
                            nullptr, nullptr};
   try {

@@ -40,6 +40,19 @@ N rounded_to_integer(const std::string& name, const N& x) {
   return nearest == 0 && (mp::signbit)(x) ? N(-mp::abs(nearest)) : nearest;
 }
 
+/// Newton's iteration on y^3 = |x| from a double's 53 bits, doubled at each step.
+template <typename N>
+N cube_root(const N& x) {
+  const N size = mp::abs(x);
+  const int exponent = static_cast<int>(mp::ilogb(size)) / 3 * 3;
+  const N scaled = mp::ldexp(size, -exponent);  // in (1/8, 8)
+  N root = std::cbrt(scaled.template convert_to<double>());
+  for (int bits = 50; bits < std::numeric_limits<N>::digits; bits *= 2)
+    root -= (root - scaled / (root * root)) / 3;
+  root = mp::ldexp(root, exponent / 3);
+  return x < 0 ? N(-root) : root;
+}
+
 template <typename N>
 N of_one(const std::string& name, const N& x, bool& known) {
   static const N ln2 = mp::log(N(2));
@@ -75,6 +88,7 @@ N of_one(const std::string& name, const N& x, bool& known) {
   if (name == "erfc") return boost::math::erfc(x);
   if (name == "rsqrt") return 1 / mp::sqrt(x);
   if (name == "sqrt") return mp::sqrt(x);
+  if (name == "cbrt") return cube_root(x);
   known = false;
   return x;
 }
@@ -162,6 +176,17 @@ N angle(const N& x, const N& y, bool& exact) {
   return (mp::signbit)(x) ? N(-size) : size;
 }
 
+/// IEEE 754-2019, 9.2.1: infinite if either argument is, NaN beside it or not.
+template <typename N>
+N hypotenuse(const N& x, const N& y, bool& exact) {
+  exact = true;
+  if ((mp::isinf)(x) || (mp::isinf)(y)) return std::numeric_limits<N>::infinity();
+  if ((mp::isnan)(x) || (mp::isnan)(y)) return std::numeric_limits<N>::quiet_NaN();
+  if (x == 0 || y == 0) return mp::abs(x == 0 ? y : x);
+  exact = false;
+  return mp::sqrt(N(x * x + y * y));
+}
+
 template <typename N>
 N function_value(const std::string& name, const N& x, const N& y, bool& known, bool& exact) {
   const bool whole = name == "floor" || name == "ceil" || name == "trunc" || name == "rint";
@@ -175,6 +200,7 @@ N function_value(const std::string& name, const N& x, const N& y, bool& known, b
   }
   if (name == "pow") return power(x, y, exact);
   if (name == "atan2") return angle(x, y, exact);
+  if (name == "hypot") return hypotenuse(x, y, exact);
   if (special(name, x, out)) return exact = true, out;
   if (whole) return exact = true, rounded_to_integer(name, x);
   if (x == 0 && (name == "exp" || name == "exp2" || name == "cos")) return exact = true, N(1);
@@ -194,7 +220,11 @@ N function_value(const std::string& name, const N& x, const N& y, bool& known, b
 
 struct Multiprecision {
   using Num = Float;
-  static Num from(double x) { return Num(x); }
+  static Num from(double x) {
+    Num out(x);
+    if (std::isnan(x)) out.backend().sign() = std::signbit(x);  // copysign's
+    return out;
+  }
   static Num from_integer(__int128 x) {
     const bool negative = x < 0;
     const auto magnitude =
@@ -223,9 +253,10 @@ struct Multiprecision {
   static bool is_zero(const Num& a) { return a == 0; }
   static int infinity(const Num& a) { return (mp::isinf)(a) ? (a > 0 ? 1 : -1) : 0; }
   static double to_double(const Num& a) { return a.convert_to<double>(); }
-  static double scaled_unit(const Num& a) {
+  static long double to_long_double(const Num& a) { return a.convert_to<long double>(); }
+  static long double scaled_unit(const Num& a) {
     const Num unit = mp::ldexp(Num(mp::abs(a)), -static_cast<int>(kBits) + 2);
-    return unit.convert_to<double>();
+    return unit.convert_to<long double>() + 0x1p-16000L;
   }
   static bool exact_sum(const Num& a, const Num& b, const Num& s) {
     if (a == 0 || b == 0 || !(mp::isfinite)(s)) return true;
@@ -242,7 +273,7 @@ struct Multiprecision {
     return a == 0 || (exact_product(r, r) && r * r == a);
   }
   /// Error of a function in units: cancellation in expm1, log1p and argument reduction included.
-  static constexpr double function_units = 0x1p200;
+  static constexpr long double function_units = 0x1p200L;
   static Num function(const std::string& name, const Num& x, const Num& y, bool& known,
                       bool& exact) {
     return function_value(name, x, y, known, exact);
@@ -265,8 +296,8 @@ double nearest_value(std::string_view function, double x, double y) {
   bool exact = false;
   if (x == 0 && std::signbit(x)) {
     // -0 where the function is odd or keeps it.
-    for (const char* odd :
-         {"expm1", "log1p", "sin", "tan", "tanh", "erf", "floor", "ceil", "trunc", "rint", "sqrt"})
+    for (const char* odd : {"expm1", "log1p", "sin", "tan", "tanh", "erf", "cbrt", "floor", "ceil",
+                            "trunc", "rint", "sqrt"})
       if (function == odd) return x;
     if (function == "rsqrt") return -std::numeric_limits<double>::infinity();
   }

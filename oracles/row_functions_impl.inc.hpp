@@ -265,6 +265,49 @@ ASSAY_INLINE Near vpow(Vec x, Vec y) {
   return {value, explodes ? Vec{} : vanishes ? splat(0x1p-1000) : error};
 }
 
+// --- roots
+// ----------------------------------------------------------------------------------------
+
+ASSAY_INLINE Vec vroot(Vec x) {
+  return Vec{__builtin_sqrt(x[0]), __builtin_sqrt(x[1]), __builtin_sqrt(x[2]),
+             __builtin_sqrt(x[3])};
+}
+
+// sqrt(a^2 + b^2) with the larger scaled into [1, 2): the squares and their sum err by 2^-52, which
+// the root halves, and rounds.
+ASSAY_INLINE Near vhypot(Vec x, Vec y) {
+  const Vec zero{};
+  const Vec a = vabs(x);
+  const Vec b = vabs(y);
+  const Vec large = a > b ? a : b;
+  const Vec small = a > b ? b : a;
+  const Mask plain = (large >= 0x1p-1000) & (large < 0x1p1000);
+  const Vec unit = plain ? vpower_below(large) : splat(1);
+  const Vec p = plain ? large / unit : splat(1);
+  const Vec q = plain ? small / unit : zero;
+  const Vec v = small == 0 ? large : vroot(p * p + q * q) * unit;
+  const Mask infinite = (a == kInfinite) | (b == kInfinite);
+  const Mask number = (x == x) & (y == y);
+  const Vec error = plain ? v * 0x1p-51 : splat(kInfinite);
+  const Mask exact = infinite | ~number | (small == 0);
+  return {infinite ? splat(kInfinite) : number ? v : splat(kNone), exact ? zero : error};
+}
+
+// e^(log x / 3), good to 2^-45, and one step of Newton's: the residue y^3 - x errs by 2^-52 x.
+ASSAY_INLINE Near vcbrt(Vec x, Vec) {
+  const Vec zero{};
+  const Vec a = vabs(x);
+  const Mask plain = (a >= 0x1p-1000) & (a < 0x1p1000);
+  const Vec in = plain ? a : splat(1);
+  const Vec first = vexponential(vlog_core(in) / 3);
+  const Vec size = first - (first * first * first - in) / (3 * (first * first));
+  const Vec sign = (Vec)((Mask)x & (Mask)splat(-0.0));
+  const Vec v = (Vec)((Mask)size | (Mask)sign);
+  const Mask number = (a > 0) & (a < kInfinite);
+  const Vec error = plain ? size * 0x1p-51 : splat(kInfinite);
+  return {number ? v : x, number ? error : zero};
+}
+
 // --- exact functions
 // ------------------------------------------------------------------------------
 

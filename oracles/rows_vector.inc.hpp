@@ -256,7 +256,10 @@ int publish(int n, In x, const Accuracy& accuracy, const Rounding& rounding, Out
     const Vec magnitude = vabs(f.v) + f.e + vlarger(f.lo, f.hi);
     const Vec own = vpublished(magnitude, most, accuracy, rounding) + rounding.eta;
     const Vec known = documented ? own : any_value;
-    const Vec added = vfinite(f.v) ? known : zero;
+    // An infinity that the exact operation gives too: but a / b by way of 1 / b, which vanishes for
+    // large b, makes NaN of it.
+    const Mask beyond = (most > accuracy.high) & vfinite(most);
+    const Vec added = ((f.v == f.v) & (vfinite(f.v) | beyond)) ? known : zero;
     const Vec lo = (f.lo + added) * kOutward;
     const Vec hi = (f.hi + added) * kOutward;
     store_some(o.lo + i, lo, count);

@@ -1,9 +1,9 @@
 // The evaluator of the higher tiers over a number type, included where that type is known.
 //
 // Traits: Num; from(double); from(int128); add, sub, mul, div, sqrt, negate; less; is_nan, infinity
-// (sign or 0); to_double; function_units; exact_sum(a, b, s), exact_product, exact_quotient,
-// exact_root: no rounding took place; unit(): relative error of an operation that rounds;
-// function(name, x, y, ok).
+// (sign or 0); to_double, to_long_double; function_units; exact_sum(a, b, s), exact_product,
+// exact_quotient, exact_root: no rounding took place; scaled_unit(r): error of an operation that
+// rounds to r; function(name, x, y, ok).
 #pragma once
 
 #include <algorithm>
@@ -21,9 +21,11 @@ namespace assay {
 template <typename T>
 class TierEvaluator : public ExactTier {
   using Num = typename T::Num;
+  /// Errors reach below the smallest double: next to f64 subnormals they decide.
+  using Bound = long double;
   struct Element {
     Num v{};
-    double e = 0;
+    Bound e = 0;
   };
   struct Array {
     int node = -1;
@@ -40,15 +42,17 @@ class TierEvaluator : public ExactTier {
     Margins m;
     m.nan = T::is_nan(x.v);
     m.infinite = m.nan ? 0 : T::infinity(x.v);
-    m.value = clamped(T::to_double(x.v), m);
-    m.value_error = x.e;
+    m.value = T::to_double(x.v);
+    m.beyond = m.infinite == 0 && std::isinf(m.value);
+    if (m.beyond) m.value = std::copysign(std::numeric_limits<double>::max(), m.value);
+    m.value_error = upwards(x.e);
     if (m.nan || m.infinite != 0 || !std::isfinite(cell.value)) return m;
     const Element over = distance(exact(cell.value), x, {cell.below, hi});
     const Element under = distance(x, exact(cell.value), {cell.above, lo});
     m.over = signed_double(over.v);
-    m.over_error = over.e;
+    m.over_error = doubt(over);
     m.under = signed_double(under.v);
-    m.under_error = under.e;
+    m.under_error = doubt(under);
     return m;
   }
 
@@ -59,10 +63,14 @@ class TierEvaluator : public ExactTier {
  private:
   static Element exact(double v) { return {T::from(v), 0}; }
 
-  /// A finite value beyond double's range must not look infinite.
-  static double clamped(double v, const Margins& m) {
-    const double most = std::numeric_limits<double>::max();
-    return m.infinite == 0 && std::isinf(v) ? std::copysign(most, v) : v;
+  static double upwards(Bound e) {
+    return e == 0 ? 0 : static_cast<double>(e) * (1 + 0x1p-50) + 0x1p-1074;
+  }
+
+  /// The error of a margin: none where its sign is certain.
+  static double doubt(const Element& margin) {
+    const bool certain = std::fabs(T::to_long_double(margin.v)) * (1 - 0x1p-50L) > margin.e;
+    return certain ? 0 : upwards(margin.e);
   }
 
   static double signed_double(const Num& x) {
@@ -95,24 +103,24 @@ class TierEvaluator : public ExactTier {
 
   // --- arithmetic with a running error -----------------------------------------------------------
 
-  static double rounding(const Num& r, bool is_exact) {
+  static Bound rounding(const Num& r, bool is_exact) {
     if (is_exact || T::is_nan(r) || T::infinity(r) != 0) return 0;
-    return T::scaled_unit(r) + 0x1p-1074;
+    return T::scaled_unit(r);
   }
 
-  static double outward(double e) { return e * (1 + 0x1p-46); }
-  static double size(const Element& x) {
-    return std::fabs(T::to_double(x.v)) * (1 + 0x1p-50) + x.e;
+  static Bound outward(Bound e) { return e * (1 + 0x1p-46L); }
+  static Bound size(const Element& x) {
+    return std::fabs(T::to_long_double(x.v)) * (1 + 0x1p-50L) + x.e;
   }
 
-  static Element settle_special(Element r, double in_error) {
+  static Element settle_special(Element r, Bound in_error) {
     if (T::is_nan(r.v) || T::infinity(r.v) != 0) r.e = in_error - in_error;
     return r;
   }
 
   static Element add(const Element& a, const Element& b) {
     const Num s = T::add(a.v, b.v);
-    const double e = a.e + b.e + rounding(s, T::exact_sum(a.v, b.v, s));
+    const Bound e = a.e + b.e + rounding(s, T::exact_sum(a.v, b.v, s));
     return settle_special({s, e == 0 ? 0 : outward(e)}, a.e + b.e);
   }
   static Element negated(const Element& a) { return {T::negate(a.v), a.e}; }
@@ -120,33 +128,33 @@ class TierEvaluator : public ExactTier {
 
   static Element mul(const Element& a, const Element& b) {
     const Num p = T::mul(a.v, b.v);
-    const double spread = a.e == 0 && b.e == 0 ? 0 : a.e * size(b) + b.e * size(a);
-    const double e = spread + rounding(p, T::exact_product(a.v, b.v));
+    const Bound spread = a.e == 0 && b.e == 0 ? 0 : a.e * size(b) + b.e * size(a);
+    const Bound e = spread + rounding(p, T::exact_product(a.v, b.v));
     return settle_special({p, e == 0 ? 0 : outward(e)}, a.e + b.e);
   }
 
   static Element div(const Element& a, const Element& b) {
     const Num q = T::div(a.v, b.v);
-    double spread = 0;
+    Bound spread = 0;
     if (a.e != 0 || b.e != 0) {
-      const double least = std::fabs(T::to_double(b.v)) * (1 - 0x1p-50) - b.e;
+      const Bound least = std::fabs(T::to_long_double(b.v)) * (1 - 0x1p-50L) - b.e;
       spread =
-          least > 0 ? (a.e + size({q, 0}) * b.e) / least : std::numeric_limits<double>::infinity();
+          least > 0 ? (a.e + size({q, 0}) * b.e) / least : std::numeric_limits<Bound>::infinity();
     }
-    const double e = spread + rounding(q, T::exact_quotient(a.v, b.v, q));
+    const Bound e = spread + rounding(q, T::exact_quotient(a.v, b.v, q));
     return settle_special({q, e == 0 ? 0 : outward(e)}, a.e + b.e);
   }
 
   static Element root(const Element& a) {
     const Num r = T::sqrt(a.v);
-    double spread = 0;
+    Bound spread = 0;
     if (a.e != 0) {
-      const double x = T::to_double(a.v);
-      const double below = std::max(0.0, x * (1 - 0x1p-50) - a.e);
+      const Bound x = T::to_long_double(a.v);
+      const Bound below = std::max(Bound{0}, x * (1 - 0x1p-50L) - a.e);
       // |sqrt(x + d) - sqrt(x)| <= d / (2 sqrt(least)), and <= sqrt(d) when least is 0.
       spread = below > 0 ? a.e / (2 * std::sqrt(below)) : std::sqrt(2 * a.e + x);
     }
-    const double e = spread + rounding(r, T::exact_root(a.v, r));
+    const Bound e = spread + rounding(r, T::exact_root(a.v, r));
     return settle_special({r, e == 0 ? 0 : outward(e)}, a.e);
   }
 
@@ -156,28 +164,27 @@ class TierEvaluator : public ExactTier {
     bool known = true;
     bool is_exact = false;
     const Num f = T::function(node.text, x.v, y.v, known, is_exact);
-    const double infinity = std::numeric_limits<double>::infinity();
-    if (!known) return {f, infinity};
-    double e = T::function_units * rounding(f, is_exact);
+    if (!known) return {f, std::numeric_limits<Bound>::infinity()};
+    Bound e = T::function_units * rounding(f, is_exact);
     if (x.e != 0 || (y.e != 0 && find_function(node.text)->arguments == 2))
       e += spread_of(node, x, f);
     return settle_special({f, e == 0 ? 0 : outward(e)}, x.e);
   }
 
   /// Error that x.e makes in f(x), from the function's shape.
-  static double spread_of(const Node& node, const Element& x, const Num& f) {
+  static Bound spread_of(const Node& node, const Element& x, const Num& f) {
     const FunctionInfo& info = *find_function(node.text);
-    if (info.shape == Shape::other) return std::numeric_limits<double>::infinity();
-    if (info.shape == Shape::lipschitz) return info.slope * x.e;
-    double spread = 0;
-    for (const double by : {x.e, -x.e}) {
+    if (info.shape == Shape::other) return std::numeric_limits<Bound>::infinity();
+    if (info.shape == Shape::lipschitz) return static_cast<Bound>(info.slope) * x.e;
+    Bound spread = 0;
+    for (const double by : {upwards(x.e), -upwards(x.e)}) {
       bool known = true;
       bool is_exact = false;
       const Num end =
           T::function(node.text, T::add(x.v, T::from(by)), T::from(0.0), known, is_exact);
-      if (!known) return std::numeric_limits<double>::infinity();
+      if (!known) return std::numeric_limits<Bound>::infinity();
       const Num away = T::sub(end, f);
-      spread = std::max(spread, std::fabs(T::to_double(away)) * (1 + 0x1p-40) +
+      spread = std::max(spread, std::fabs(T::to_long_double(away)) * (1 + 0x1p-40L) +
                                     2 * T::function_units * rounding(end, false));
     }
     return spread;
@@ -319,7 +326,7 @@ class TierEvaluator : public ExactTier {
     return whole;
   }
 
-  /// Running sums along one dimension, from its beginning whatever part of it is asked for.
+  /// Running sums along one dimension, over all of it whatever part is asked for.
   void scan(const Node& node, const Chunk& chunk, Array& out) {
     const int along = node.reduced[0];
     const Array& a = at(node.args[0], whole_along(node.reduced, chunk));
@@ -327,6 +334,9 @@ class TierEvaluator : public ExactTier {
     const int64_t step_out = stride_along(out.grid, along);
     const int64_t first = chunk.low[static_cast<size_t>(along)];
     const int64_t end = first + chunk.extent[static_cast<size_t>(along)];
+    const int64_t whole = leaves_->extents()[static_cast<size_t>(along)];
+    const bool reversed = node.text == "reversed";
+    const bool exclusive = node.text == "exclusive";
     Grid lines = out.grid;
     for (size_t d = 0; d < lines.dims.size(); ++d)
       if (lines.dims[d] == along) lines.extent[d] = 1;
@@ -335,12 +345,14 @@ class TierEvaluator : public ExactTier {
                 [&](int64_t, int64_t n, const auto& offset, const auto& stride) {
                   for (int64_t k = 0; k < n; ++k) {
                     Element total = exact(0);
-                    for (int64_t j = 0; j < end; ++j) {
+                    for (int64_t i = 0; i < whole; ++i) {
+                      const int64_t j = reversed ? whole - 1 - i : i;
                       const int64_t from = offset[0] + k * stride[0] + j * step_in;
-                      total = add(total, a.at[static_cast<size_t>(from)]);
-                      if (j < first) continue;
                       const int64_t to = offset[1] + k * stride[1] + (j - first) * step_out;
-                      out.at[static_cast<size_t>(to)] = total;
+                      const bool wanted = j >= first && j < end;
+                      if (wanted && exclusive) out.at[static_cast<size_t>(to)] = total;
+                      total = add(total, a.at[static_cast<size_t>(from)]);
+                      if (wanted && !exclusive) out.at[static_cast<size_t>(to)] = total;
                     }
                   }
                 });

@@ -1,6 +1,7 @@
 // Running sums along each row, in f32: one block a row, a tile of BLOCK elements at a time. Warps
-// scan their elements with shuffles, then add what lies before them; `carry` takes the row's sum from
-// tile to tile.
+// scan their elements with shuffles, then add what lies before them; `carry` takes the row's sum
+// from tile to tile. `REVERSED` runs from each row's end to its beginning; `EXCLUSIVE` leaves an
+// element out of its own sum.
 #include "device_helpers.cuh"
 
 __device__ inline float warp_scan(float v) {
@@ -12,7 +13,7 @@ __device__ inline float warp_scan(float v) {
   return v;
 }
 
-template <typename T, int BLOCK>
+template <typename T, int BLOCK, bool REVERSED = false, bool EXCLUSIVE = false>
 __global__ void __launch_bounds__(BLOCK) cumsum(T* y, const T* x, int64_t x_stride, int cols) {
   constexpr int kWarps = BLOCK / 32;
   __shared__ float totals[kWarps];
@@ -21,8 +22,11 @@ __global__ void __launch_bounds__(BLOCK) cumsum(T* y, const T* x, int64_t x_stri
   const int warp = threadIdx.x / 32;
   float carry = 0.0f;
   for (int tile = 0; tile < cols; tile += BLOCK) {
+    // The element that this thread adds, and the one whose sum it then holds.
     const int i = tile + threadIdx.x;
-    float sum = warp_scan(i < cols ? to_float(x[i]) : 0.0f);
+    const int from = (REVERSED ? cols - 1 - i : i) - (EXCLUSIVE ? (REVERSED ? -1 : 1) : 0);
+    const bool inside = i < cols && from >= 0 && from < cols;
+    float sum = warp_scan(inside ? to_float(x[from]) : 0.0f);
     if (threadIdx.x % 32 == 31) totals[warp] = sum;
     __syncthreads();
     float before = carry;
@@ -32,7 +36,7 @@ __global__ void __launch_bounds__(BLOCK) cumsum(T* y, const T* x, int64_t x_stri
       before += totals[w];
     }
     carry = before;
-    if (i < cols) y[i] = from_float<T>(sum);
+    if (i < cols) y[REVERSED ? cols - 1 - i : i] = from_float<T>(sum);
     __syncthreads();  // totals are read before the next tile writes them
   }
 }

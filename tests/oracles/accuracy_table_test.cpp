@@ -13,7 +13,10 @@ TEST(AccuracyTable, EveryRowHasASourceAndARange) {
   for (const AccuracyRow& row : accuracy_table()) {
     EXPECT_FALSE(row.source.empty()) << row.function;
     EXPECT_GE(row.base, 0) << row.function;
-    EXPECT_LT(row.low, row.high) << row.function;
+    // The two that are documented by their implementation hold nowhere.
+    const bool nowhere =
+        row.mode == MathMode::fast && (row.function == "pow" || row.function == "tan");
+    EXPECT_EQ(row.low < row.high, !nowhere) << row.function;
   }
 }
 

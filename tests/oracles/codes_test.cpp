@@ -183,6 +183,71 @@ TEST(Codes, Float8SaturatesWithQuant) {
   EXPECT_EQ(outcome(1.07, 1.0), Outcome::mismatch);
 }
 
+/// y = formula over x of another type, one element.
+Verdict converted(const char* from, const char* to, const char* formula, const char* policy,
+                  uint64_t x, uint64_t got) {
+  const Contract contract = parse_contract(std::string(R"(
+name = "cast"
+source = { cuda = "row_sum.cu", entry = "cast" }
+types = { S = [")") + from + "\"], D = [\"" + to +
+                                               R"("] }
+sizes = { n = { min = 0, max = 1000 } }
+launch = { grid = ["n"], block = ["32"] }
+args = [
+  { name = "y", kind = "output", dtype = "D", shape = ["n"] },
+  { name = "x", kind = "input", dtype = "S", shape = ["n"] },
+]
+[formula]
+y = ")" + formula + "\"\n[policy]\nnan = \"propagate\"\n" +
+                                               policy,
+                                           std::string(ASSAY_SOURCE_DIR) +
+                                               "/kernels_under_test/kernels/cast_test.toml");
+  Experiment e(contract);
+  e.the_case.sizes["n"] = 1;
+  e.put_bits("x", {1}, 0, *parse_dtype(from), x);
+  const Instance instance = e.instance();
+  FakeRun run(instance);
+  run.set("y", 0, got);
+  return Judge(contract).judge(instance, run);
+}
+
+// 2^24 + 2^16 + 1 lies just above a tie of bf16; by way of f32 it lies on it, and goes to even.
+TEST(Conversions, CastRoundsOnceRoundMayRoundTwice) {
+  const uint64_t x = (1u << 24) + (1u << 16) + 1;
+  const uint64_t above = round_to_bits(DType::bf16, 0x1p24 + 0x1p17);
+  const uint64_t even = round_to_bits(DType::bf16, 0x1p24);
+  EXPECT_EQ(converted("i32", "bf16", "cast(x, D)", "", x, above).outcome, Outcome::pass);
+  EXPECT_EQ(converted("i32", "bf16", "cast(x, D)", "", x, even).outcome, Outcome::mismatch);
+  for (const uint64_t got : {above, even})
+    EXPECT_EQ(converted("i32", "bf16", "round(x, D)", "", x, got).outcome, Outcome::pass);
+}
+
+TEST(Conversions, SixtyFourBitIntegersAreExact) {
+  const uint64_t x = (uint64_t{1} << 62) + (uint64_t{1} << 38) + 1;  // above a tie of f32
+  const uint64_t above = round_to_bits(DType::f32, 0x1p62 + 0x1p39);
+  EXPECT_EQ(converted("i64", "f32", "cast(x, D)", "", x, above).outcome, Outcome::pass);
+  EXPECT_EQ(converted("i64", "f32", "cast(x, D)", "", x, above - 1).outcome, Outcome::mismatch);
+}
+
+TEST(Conversions, AFormulaMayAskForTypes) {
+  const char* formula = "S == f32 || S == f16 ? 2 * x : D == i32 ? x + 1 : x";
+  EXPECT_EQ(converted("f32", "f32", formula, "", f32_bits(3), f32_bits(6)).outcome, Outcome::pass);
+  EXPECT_EQ(converted("i32", "i32", formula, "", 3, 4).outcome, Outcome::pass);
+  EXPECT_EQ(converted("i64", "i64", formula, "", 3, 3).outcome, Outcome::pass);
+  EXPECT_EQ(converted("i64", "i64", formula, "", 3, 4).outcome, Outcome::mismatch);
+}
+
+// 464 is the tie between 448 and what e4m3 lacks: 448 is even, and stays.
+TEST(Conversions, OverflowOfE4m3) {
+  const auto outcome = [](double x, uint64_t got) {
+    return converted("f32", "e4m3", "cast(x, D)", "", f32_bits(static_cast<float>(x)), got).outcome;
+  };
+  EXPECT_EQ(outcome(464, 0x7e), Outcome::pass);
+  EXPECT_EQ(outcome(464, 0x7f), Outcome::mismatch);
+  EXPECT_EQ(outcome(0x1.d00002p8, 0x7f), Outcome::pass);
+  EXPECT_EQ(outcome(0x1.d00002p8, 0x7e), Outcome::mismatch);
+}
+
 TEST(CumulativeSums, ExactPrefixesBindAndRoundingIsAllowed) {
   const auto verdict = [](const std::vector<double>& x, const std::vector<double>& y) {
     const Judged judged("f32", kAll, "cumsum(x, cols)", "nan = \"propagate\"\nrange = \"naive\"",
@@ -202,25 +267,51 @@ TEST(CumulativeSums, ExactPrefixesBindAndRoundingIsAllowed) {
   EXPECT_EQ(verdict({1, INFINITY, 3}, {1, INFINITY, 4}).wrong, 1);
 }
 
+TEST(CumulativeSums, ExclusiveAndReversed) {
+  const auto verdict = [](const char* formula, const std::vector<double>& x,
+                          const std::vector<double>& y) {
+    const Judged judged("f32", kAll, formula, "nan = \"propagate\"\nrange = \"naive\"", x);
+    std::vector<uint64_t> bits;
+    for (const double v : y) bits.push_back(f32_bits(static_cast<float>(v)));
+    return judged(bits);
+  };
+  const char* exclusive = "cumsum_exclusive(x, cols)";
+  const char* reversed = "cumsum_reversed(x, cols)";
+  EXPECT_EQ(verdict(exclusive, {1, 2, 3, -4}, {0, 1, 3, 6}).outcome, Outcome::pass);
+  EXPECT_EQ(verdict(exclusive, {1, 2, 3, -4}, {1, 3, 6, 2}).wrong, 4);
+  EXPECT_EQ(verdict(reversed, {1, 2, 3, -4}, {2, 1, -1, -4}).outcome, Outcome::pass);
+  EXPECT_EQ(verdict(reversed, {1, 2, 3, -4}, {2, 2, -1, -4}).wrong, 1);
+  // An infinity reaches only the sums that it is part of: cumsum(x) - x would be NaN at its place.
+  EXPECT_EQ(verdict(exclusive, {1, INFINITY, 3}, {0, 1, INFINITY}).outcome, Outcome::pass);
+  EXPECT_EQ(verdict(exclusive, {1, INFINITY, 3}, {0, kNan, INFINITY}).wrong, 1);
+  EXPECT_EQ(verdict(reversed, {1, kNan, 3}, {kNan, kNan, 3}).outcome, Outcome::pass);
+  EXPECT_EQ(verdict(exclusive, {0x1p24, 1, 1}, {0, 0x1p24, 0x1p24}).outcome, Outcome::pass);
+}
+
 // The higher tiers find the same prefixes.
 TEST(CumulativeSums, TiersAgree) {
-  std::vector<double> x;
-  for (int k = 0; k < 37; ++k) x.push_back(static_cast<double>(static_cast<float>(std::sin(k))));
-  const Judged judged("f32", kAll, "cumsum(x, cols)", "nan = \"propagate\"\nrange = \"safe\"", x);
-  const Instance instance = judged.experiment.instance();
-  for (const double off : {0.0, 1e-4}) {
-    FakeRun run(instance);
-    run.set("s", 0, f32_bits(judged.scale));
-    double sum = 0;
-    for (size_t k = 0; k < x.size(); ++k) {
-      sum += x[k];
-      run.set("y", static_cast<int64_t>(k),
-              f32_bits(static_cast<float>(sum + (k == 20 ? off : 0))));
-    }
-    for (const Tier tier : {Tier::running_double, Tier::double_double, Tier::multiprecision}) {
-      JudgeOptions options;
-      options.first_tier = tier;
-      EXPECT_EQ(judged.judge.judge(instance, run, options).wrong, off == 0 ? 0 : 1);
+  for (const std::string kind : {"", "_exclusive", "_reversed"}) {
+    std::vector<double> x;
+    for (int k = 0; k < 37; ++k) x.push_back(static_cast<double>(static_cast<float>(std::sin(k))));
+    const Judged judged("f32", kAll, "cumsum" + kind + "(x, cols)",
+                        "nan = \"propagate\"\nrange = \"safe\"", x);
+    const Instance instance = judged.experiment.instance();
+    for (const double off : {0.0, 1e-4}) {
+      FakeRun run(instance);
+      run.set("s", 0, f32_bits(judged.scale));
+      double sum = 0;
+      for (size_t i = 0; i < x.size(); ++i) {
+        const size_t k = kind == "_reversed" ? x.size() - 1 - i : i;
+        if (kind != "_exclusive") sum += x[k];
+        run.set("y", static_cast<int64_t>(k),
+                f32_bits(static_cast<float>(sum + (k == 20 ? off : 0))));
+        if (kind == "_exclusive") sum += x[k];
+      }
+      for (const Tier tier : {Tier::running_double, Tier::double_double, Tier::multiprecision}) {
+        JudgeOptions options;
+        options.first_tier = tier;
+        EXPECT_EQ(judged.judge.judge(instance, run, options).wrong, off == 0 ? 0 : 1) << kind;
+      }
     }
   }
 }

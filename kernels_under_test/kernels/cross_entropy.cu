@@ -1,0 +1,55 @@
+// Cross entropy of each row's logits with its label, as PyTorch defines it: one block a row, f32
+// inside, labels gathered, `ignore_index` rows are 0, label smoothing mixes in the mean over
+// classes. `mean_of_losses` then divides the sum by the number of rows that count, in one block.
+#include "device_helpers.cuh"
+
+template <typename T, typename I, bool SMOOTH, int BLOCK>
+__global__ void __launch_bounds__(BLOCK)
+    cross_entropy(float* loss, const T* x, const I* label, int64_t x_stride, int classes,
+                  int64_t ignore_index, float smoothing) {
+  __shared__ float maxima[BLOCK / 32];
+  __shared__ float sums[BLOCK / 32];
+  __shared__ float totals[BLOCK / 32];
+  const int64_t target = label[blockIdx.x];
+  if (target == ignore_index) {
+    if (threadIdx.x == 0) loss[blockIdx.x] = 0.0f;
+    return;
+  }
+  x += int64_t{blockIdx.x} * x_stride;
+
+  float m = -INFINITY;
+  for (int i = threadIdx.x; i < classes; i += BLOCK) m = fmaxf(m, to_float(x[i]));
+  m = block_reduce<BLOCK>(m, Max(), maxima);
+
+  float sum = 0.0f;
+  float shifted = 0.0f;  // of x - m over all classes: smoothing needs their mean
+  for (int i = threadIdx.x; i < classes; i += BLOCK) {
+    const float d = to_float(x[i]) - m;
+    sum += expf(d);
+    if (SMOOTH) shifted += d;
+  }
+  const float log_sum = logf(block_reduce<BLOCK>(sum, Sum(), sums));
+  if (SMOOTH) shifted = block_reduce<BLOCK>(shifted, Sum(), totals);
+
+  if (threadIdx.x == 0) {
+    float value = log_sum - (to_float(x[target]) - m);
+    if (SMOOTH) value = (1.0f - smoothing) * value + smoothing * (log_sum - shifted / classes);
+    loss[blockIdx.x] = value;
+  }
+}
+
+template <typename I, int BLOCK>
+__global__ void __launch_bounds__(BLOCK)
+    mean_of_losses(float* mean, const float* loss, const I* label, int rows, int64_t ignore_index) {
+  __shared__ float sums[BLOCK / 32];
+  __shared__ float counts[BLOCK / 32];
+  float sum = 0.0f;
+  float count = 0.0f;
+  for (int i = threadIdx.x; i < rows; i += BLOCK) {
+    sum += loss[i];
+    count += label[i] == ignore_index ? 0.0f : 1.0f;
+  }
+  sum = block_reduce<BLOCK>(sum, Sum(), sums);
+  count = block_reduce<BLOCK>(count, Sum(), counts);
+  if (threadIdx.x == 0) *mean = sum / count;
+}

@@ -1,0 +1,232 @@
+// Functions of two arguments, and cube roots: special values after IEEE 754-2019, 9.2.1 and C17
+// Annex F, and outputs at the limits of what is accepted next to the ends of double's range.
+#include "oracles/functions.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "oracles/row_functions.hpp"
+#include "tests/oracles/row_cases.hpp"
+
+namespace assay {
+namespace {
+
+using testing::f32_bits;
+using testing::judge_pair;
+using testing::pair_contract;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kPi = 0x1.921fb54442d18p+1;
+
+bool same(double a, double b) {
+  return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b) || (a != a && b != b);
+}
+
+struct Special {
+  const char* name;
+  double x, y, value;
+};
+
+TEST(Functions, SpecialValues) {
+  for (const Special& s : {
+           Special{"atan2", 0.0, 0.0, 0.0},
+           {"atan2", -0.0, 0.0, -0.0},
+           {"atan2", 0.0, -0.0, kPi},
+           {"atan2", -0.0, -0.0, -kPi},
+           {"atan2", -0.0, 3.0, -0.0},
+           {"atan2", 0.0, -3.0, kPi},
+           {"atan2", 2.0, -0.0, kPi / 2},
+           {"atan2", -2.0, 0.0, -kPi / 2},
+           {"atan2", 2.0, -kInfinity, kPi},
+           {"atan2", -2.0, kInfinity, -0.0},
+           {"atan2", kInfinity, -7.0, kPi / 2},
+           {"atan2", kInfinity, kInfinity, kPi / 4},
+           {"atan2", -kInfinity, -kInfinity, -0x1.2d97c7f3321d2p+1},
+           {"atan2", kNan, 1.0, kNan},
+           {"atan2", 1.0, kNan, kNan},
+           {"hypot", 3.0, -4.0, 5.0},
+           {"hypot", -0.0, -0.0, 0.0},
+           {"hypot", -2.5, 0.0, 2.5},
+           {"hypot", kInfinity, kNan, kInfinity},
+           {"hypot", kNan, -kInfinity, kInfinity},
+           {"hypot", kNan, 1.0, kNan},
+           {"hypot", 0x1p1000, 0x1p1000, 0x1.6a09e667f3bcdp+1000},
+           {"hypot", 0x1p-1060, 0x1p-1060, 0x1.6a0ap-1060},
+           {"cbrt", -27.0, 0, -3.0},
+           {"cbrt", -0.0, 0, -0.0},
+           {"cbrt", kInfinity, 0, kInfinity},
+           {"cbrt", 0x1p-1074, 0, 0x1p-358},
+           {"cbrt", kNan, 0, kNan},
+           {"pow", kNan, 0.0, 1.0},
+           {"pow", 1.0, kNan, 1.0},
+           {"pow", -1.0, kInfinity, 1.0},
+           {"pow", -2.0, 3.0, -8.0},
+           {"pow", -2.0, 0.5, kNan},
+           {"pow", -0.0, -3.0, -kInfinity},
+           {"pow", -kInfinity, -3.0, -0.0},
+           {"fmod", -0.0, 2.0, -0.0},
+           {"fmod", 5.0, -kInfinity, 5.0},
+           {"fmod", -5.5, 2.0, -1.5},
+           {"fmod", 1.0, 0.0, kNan},
+           {"copysign", kNan, -1.0, kNan},
+           {"copysign", 3.0, -0.0, -3.0},
+       }) {
+    EXPECT_TRUE(same(nearest_value(s.name, s.x, s.y), s.value))
+        << s.name << " " << s.x << " " << s.y << " " << nearest_value(s.name, s.x, s.y);
+    double v = 0;
+    double e = 0;
+    rows::row_function(s.name)(1, &s.x, &s.y, &v, &e);
+    if (std::isinf(e)) continue;  // left to the other
+    EXPECT_TRUE(std::isfinite(s.value)
+                    ? std::fabs(v - s.value) <= e && std::signbit(v) == std::signbit(s.value)
+                    : same(v, s.value))
+        << s.name << " " << s.x << " " << s.y << " " << v;
+  }
+}
+
+TEST(Functions, CubeRootsAreRoots) {
+  std::mt19937_64 rng(3);
+  for (int k = 0; k < 200; ++k) {
+    const double y = std::ldexp(1 + static_cast<double>(rng() % 1024) / 1024,
+                                static_cast<int>(rng() % 600) - 300);
+    EXPECT_EQ(nearest_value("cbrt", y * y * y, 0), y);  // 33 bits: exact
+  }
+}
+
+constexpr const char* kPolicy = "[policy]\nrange = \"safe\"\nnan = \"propagate\"\n";
+
+Outcome pair64(const Contract& contract, double a, double b, double got,
+               Tier first = Tier::running_double) {
+  JudgeOptions options;
+  options.first_tier = first;
+  const auto bits = [](double x) { return std::bit_cast<uint64_t>(x); };
+  return judge_pair(contract, DType::f64, bits(a), bits(b), bits(got), options).outcome;
+}
+
+double beside(double x, double by) { return std::nextafter(x, by * kInfinity); }
+
+// The host's division, multiplication and root are IEEE's: each tier accepts them and nothing two
+// ulps away, near double's smallest and largest numbers too.
+TEST(Functions, DoublesNearTheEndsOfTheirRange) {
+  const Contract quotient = pair_contract("f64", "a / b", kPolicy);
+  const Contract product = pair_contract("f64", "a * b", kPolicy);
+  const Contract root = pair_contract("f64", "sqrt(a) + 0 * b", kPolicy);
+  std::mt19937_64 rng(8);
+  const auto drawn = [&](int low, int high) {
+    const int exponent = low + static_cast<int>(rng() % static_cast<unsigned>(high - low + 1));
+    return std::ldexp(1 + static_cast<double>(rng() >> 12) * 0x1p-52, exponent);
+  };
+  const auto check = [](const Contract& contract, double a, double b, double right) {
+    for (const Tier tier : {Tier::running_double, Tier::double_double, Tier::multiprecision}) {
+      EXPECT_EQ(pair64(contract, a, b, right, tier), Outcome::pass) << a << " " << b;
+      for (const double by : {-1.0, 1.0}) {
+        const double off = beside(beside(right, by), by);
+        EXPECT_EQ(pair64(contract, a, b, off, tier), Outcome::mismatch)
+            << a << " " << b << " " << off;
+      }
+    }
+  };
+  for (int k = 0; k < 40; ++k) {
+    const double small = drawn(-1074, -1000);
+    const double large = drawn(1000, 1022);
+    const double middle = drawn(-3, 3);
+    for (const double a : {small, large, 0x1.fffffffffffffp1023}) {
+      const double quotient_a_b = a / middle;
+      if (std::isfinite(quotient_a_b)) check(quotient, a, middle, quotient_a_b);
+      const double product_a_b = a * middle;
+      if (std::isfinite(product_a_b)) check(product, a, middle, product_a_b);
+      check(root, a, 1, std::sqrt(a));
+    }
+    const double tiny = drawn(-1060, -900);
+    check(quotient, small, tiny, small / tiny);
+  }
+}
+
+// hypot(1, largest) lies within two ulps of overflow; hypot(largest, largest) is beyond it.
+TEST(Functions, OverflowOfDoublesIsDecided) {
+  const Contract contract = pair_contract("f64", "hypot(a, b)", kPolicy);
+  const double largest = 0x1.fffffffffffffp1023;
+  EXPECT_EQ(pair64(contract, 1, largest, largest), Outcome::pass);
+  EXPECT_EQ(pair64(contract, 1, largest, kInfinity), Outcome::pass);
+  EXPECT_EQ(pair64(contract, largest, largest, kInfinity), Outcome::pass);
+  EXPECT_EQ(pair64(contract, largest, largest, -kInfinity), Outcome::mismatch);
+  EXPECT_EQ(pair64(contract, 1, 0x1p1023, kInfinity), Outcome::mismatch);
+  for (const Tier tier : {Tier::double_double, Tier::multiprecision})
+    EXPECT_EQ(pair64(contract, largest, -largest, kInfinity, tier), Outcome::pass);
+}
+
+// Values far below the smallest double are 0, which the last tier must be able to say.
+TEST(Functions, VanishingPowersOfDoublesAreDecided) {
+  const Contract contract = pair_contract("f64", "pow(a, b)", kPolicy);
+  EXPECT_EQ(pair64(contract, 0.10568956259568964, 1885, 0), Outcome::pass);
+  EXPECT_EQ(pair64(contract, 0.10568956259568964, 1885, 0x1p-1060), Outcome::mismatch);
+}
+
+// CUDA Math API: powf(x, 0) and powf(1, y) are 1, hypotf(x, 0) is |x|. Elsewhere four ulps are
+// fine.
+TEST(Functions, DocumentedValuesBind) {
+  const float above = 0x1.000002p0f;
+  const auto outcome = [](const char* formula, float a, float b, float got) {
+    return judge_pair(pair_contract("f32", formula, kPolicy), DType::f32, f32_bits(a), f32_bits(b),
+                      f32_bits(got))
+        .outcome;
+  };
+  for (const auto& [a, b] : {std::pair{7.5f, 0.0f}, {1.0f, 3.7f}, {-1.0f, INFINITY}}) {
+    EXPECT_EQ(outcome("pow(a, b)", a, b, 1), Outcome::pass);
+    EXPECT_EQ(outcome("pow(a, b)", a, b, above), Outcome::mismatch);
+  }
+  EXPECT_EQ(outcome("pow(a, b)", above, 1, above), Outcome::pass);
+  EXPECT_EQ(outcome("pow(a, b)", above, 1, 1), Outcome::pass);
+  EXPECT_EQ(outcome("hypot(a, b)", 0, -1, 1), Outcome::pass);
+  EXPECT_EQ(outcome("hypot(a, b)", 0, -1, above), Outcome::mismatch);
+}
+
+TEST(Functions, SignsOfNaNArePassedOn) {
+  const Contract contract = pair_contract("f32", "copysign(a, b)", kPolicy);
+  for (const Tier tier : {Tier::running_double, Tier::multiprecision}) {
+    JudgeOptions options;
+    options.first_tier = tier;
+    const auto outcome = [&](float got) {
+      return judge_pair(contract, DType::f32, f32_bits(1), 0xffc00000, f32_bits(got), options)
+          .outcome;
+    };
+    EXPECT_EQ(outcome(-1), Outcome::pass);
+    EXPECT_EQ(outcome(1), Outcome::mismatch);
+  }
+}
+
+// __fdividef is documented for divisors up to 2^126: beyond, infinity / b may be NaN.
+TEST(Functions, FastDivisionByLargeNumbers) {
+  const Contract contract =
+      pair_contract("f32", "a / b", std::string("[accuracy]\nmath = \"fast\"\n") + kPolicy);
+  const auto verdict = [&](float a, float b, float got) {
+    return judge_pair(contract, DType::f32, f32_bits(a), f32_bits(b), f32_bits(got));
+  };
+  EXPECT_EQ(verdict(-INFINITY, 1.5e38f, NAN).no_bound, 1);
+  EXPECT_EQ(verdict(-INFINITY, 2.0f, NAN).outcome, Outcome::mismatch);
+  EXPECT_EQ(verdict(-INFINITY, 2.0f, -INFINITY).outcome, Outcome::pass);
+  EXPECT_EQ(verdict(1.0f, INFINITY, 0.0f).no_bound, 1);
+}
+
+// Documented by their implementations alone: a figure of the precise function would be wrong.
+TEST(Functions, FastPowersHaveNoFigure) {
+  const std::string fast = std::string("[accuracy]\nmath = \"fast\"\n") + kPolicy;
+  const auto verdict = [&](const char* formula, float a, float b, float got) {
+    return judge_pair(pair_contract("f32", formula, fast), DType::f32, f32_bits(a), f32_bits(b),
+                      f32_bits(got));
+  };
+  EXPECT_EQ(verdict("pow(a, b)", 1.001f, 3000, 20.0557f).no_bound, 1);
+  EXPECT_EQ(verdict("tan(a + 0 * b)", 1.5f, 0, 14.1014f).no_bound, 1);
+  // Spelled out, the logarithm's absolute error counts three thousand times: 2^-22 x 3000 ln 2.
+  const float exact = static_cast<float>(std::pow(static_cast<double>(1.001f), 3000.0));
+  EXPECT_EQ(verdict("exp2(b * log2(a))", 1.001f, 3000, exact * 1.0004f).outcome, Outcome::pass);
+  EXPECT_EQ(verdict("exp2(b * log2(a))", 1.001f, 3000, exact * 1.002f).outcome, Outcome::mismatch);
+}
+
+}  // namespace
+}  // namespace assay
