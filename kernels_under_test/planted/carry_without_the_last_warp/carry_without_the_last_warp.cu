@@ -1,7 +1,7 @@
 // Running sums along each row, an element left out of its own sum: tiles with a carry.
 //
-// Mutation of kernels/cumsum.cu: the carry to the next tile is taken before the last warp's total
-// is in it. Seen by: the oracle (mismatch), for rows longer than a tile.
+// Mutation of kernels/cumsum.cu, class 6 (accumulation): the carry to the next tile is taken before
+// the last warp's total is in it. Seen by: the oracle (mismatch), for rows longer than a tile.
 #include "../../kernels/device_helpers.cuh"
 
 template <typename T>

@@ -1,7 +1,7 @@
 // Mean of the losses of those rows whose label is not ignored.
 //
-// Mutation of kernels/cross_entropy.cu: the sum is divided by all rows, not by those that count.
-// Seen by: the oracle (mismatch), for a batch with an ignored label.
+// Mutation of kernels/cross_entropy.cu, class 4 (masked rows): the sum is divided by all rows, not
+// by those that count. Seen by: the oracle (mismatch), for a batch with an ignored label.
 #include "../../kernels/device_helpers.cuh"
 
 __global__ void mean_loss(float* mean, const float* loss, const int64_t* label, int rows) {

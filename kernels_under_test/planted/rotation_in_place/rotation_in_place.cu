@@ -1,8 +1,7 @@
 // Rotary position embedding in place, halves apart (neox).
 //
-// Mutation of kernels/rope.cu: the second half is computed from a first half that has been
-// overwritten.
-// Seen by: the oracle (mismatch), wherever the angle is not 0.
+// Mutation of kernels/rope.cu, class 10 (aliasing): the second half is computed from a first half
+// that has been overwritten. Seen by: the oracle (mismatch), wherever the angle is not 0.
 #include "../../kernels/device_helpers.cuh"
 
 template <typename T>
