@@ -424,6 +424,14 @@ std::vector<std::string> reduced_dimensions(const Contract& contract) {
   for (const FormulaLine& line : contract.formula) {
     if (line.expr) collect_reduced(*line.expr, out);
   }
+  // A relation along a dimension reads its lines whole too.
+  for (const OracleSpec& oracle : contract.oracles) {
+    for (const OracleRole& role : oracle.roles) {
+      if (role.expr) collect_reduced(*role.expr, out);
+      const bool fresh = std::find(out.begin(), out.end(), role.text) == out.end();
+      if (role.name == "along" && fresh) out.push_back(role.text);
+    }
+  }
   return out;
 }
 

@@ -4,37 +4,51 @@
 #include <algorithm>
 #include <utility>
 
+#include "oracles/relations/relation.hpp"
+#include "oracles/scatter.hpp"
+#include "oracles/untouched.hpp"
+
 namespace assay {
 namespace {
 
-constexpr size_t kWrongListed = 4096;
 /// Elements of a chunk's largest array: its rows stay within the second-level cache.
 constexpr int64_t kChunkElements = 4096;
 
 }  // namespace
 
-Verdict CaseJudge::run() {
+Verdict judge_case(CaseState& state) {
+  CaseJudge(state).run();
+  return std::move(state.tally.verdict);
+}
+
+void CaseJudge::run() {
   rows_.start(instance_, &outputs_, settings_);
   for (const Tensor& tensor : instance_.tensors)
     if (tensor.present && tensor.is_judged()) judge_output(tensor);
+  for (const RelationRoot& relation : formula_.graph.relations) judge_relation(state_, relation);
   conclude();
-  return std::move(verdict_);
 }
 
 void CaseJudge::judge_output(const Tensor& tensor) {
+  if (judged_by_relation(contract_, tensor)) return;
   root_ = nullptr;
   for (const FormulaRoot& root : formula_.graph.roots)
     if (root.operand == tensor.position) root_ = &root;
   output_ = &tensor;
+  if (root_ != nullptr && root_->scatters) return judge_scatter(state_, *root_, tensor);
+  const Box valid = valid_box(instance_, outputs_, tensor);
   for (const Box& box : owned_elements(instance_, tensor)) {
     std::vector<int64_t> low;
     std::vector<int64_t> extent;
-    for (const auto& [first, last] : box.ranges) {
+    for (const auto& [first, last] : intersection(box, valid).ranges) {
       low.push_back(first);
       extent.push_back(last - first);
     }
-    if (box.elements() > 0) split(low, extent);
+    if (intersection(box, valid).elements() > 0) split(low, extent);
   }
+  if (!tensor.spec->valid.empty())
+    judge_untouched(state_, tensor, "R17", "it lies outside of what is valid",
+                    [&](int64_t logical) { return holds(valid, tensor.coordinates(logical)); });
 }
 
 void CaseJudge::split(std::vector<int64_t> low, std::vector<int64_t> extent) {
@@ -85,7 +99,6 @@ void CaseJudge::judge_chunk(const std::vector<int64_t>& low, const std::vector<i
   written_.assign(static_cast<size_t>(count_), 0);
   read_box(instance_, &outputs_, *output_, low, extent, bits_.data(), written_.data());
   const int64_t missing = std::count(written_.begin(), written_.end(), uint8_t{0});
-  verdict_.unwritten += missing;
   if (missing > 0) list_unwritten();
   if (root_ == nullptr) return;
   chunk_ = chunk_for(formula_.graph, rows_, *output_, low, extent);
@@ -122,39 +135,10 @@ Grid CaseJudge::output_grid() const {
   return grid;
 }
 
-void CaseJudge::ask(const char* line) {
-  auto& lines = verdict_.missing_policies;
-  if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.emplace_back(line);
-}
-
 void CaseJudge::list_unwritten() {
-  if (!verdict_.first_output.empty() && verdict_.first_output != output_->spec->name) return;
-  if (verdict_.rule.empty()) {
-    verdict_.rule = "R1";
-    verdict_.first_output = output_->spec->name;
-  }
-  for (int64_t k = 0; k < count_ && verdict_.wrong_elements.size() < kWrongListed; ++k)
-    if (written_[static_cast<size_t>(k)] == 0) list(k);
-}
-
-void CaseJudge::list(int64_t place) {
-  if (verdict_.first_output == output_->spec->name && verdict_.wrong_elements.size() < kWrongListed)
-    verdict_.wrong_elements.push_back(output_->linear(coordinates(place)));
-}
-
-void CaseJudge::wrong(int64_t place, const char* rule, double times) {
-  ++verdict_.wrong;
-  if (verdict_.rule.empty() || verdict_.rule == "R1") {
-    // A wrong value goes before elements of another output that nothing was stored to.
-    if (verdict_.first_output != output_->spec->name) verdict_.wrong_elements.clear();
-    verdict_.first_output = output_->spec->name;
-    verdict_.rule = rule;
-  }
-  list(place);
-  if (verdict_.worst_element >= 0 && !(times > verdict_.worst_times)) return;
-  verdict_.worst_times = times;
-  verdict_.worst_output = output_->spec->name;
-  verdict_.worst_element = output_->linear(coordinates(place));
+  for (int64_t k = 0; k < count_; ++k)
+    if (written_[static_cast<size_t>(k)] == 0)
+      state_.tally.unwritten(*output_, output_->linear(coordinates(k)));
 }
 
 void CaseJudge::conclude() {
@@ -184,8 +168,15 @@ void CaseJudge::conclude() {
 }
 
 bool CaseJudge::owned_without_formula() const {
+  const auto may_name_nothing = [this](const Tensor& tensor) {
+    const auto& roots = formula_.graph.roots;
+    const bool scatters = std::any_of(roots.begin(), roots.end(), [&](const FormulaRoot& root) {
+      return root.operand == tensor.position && root.scatters;
+    });
+    return scatters || !tensor.spec->valid.empty() || judged_by_relation(contract_, tensor);
+  };
   for (const Tensor& tensor : instance_.tensors)
-    if (tensor.present && tensor.is_judged())
+    if (tensor.present && tensor.is_judged() && !may_name_nothing(tensor))
       for (const Box& box : owned_elements(instance_, tensor))
         if (box.elements() > 0) return true;
   return false;

@@ -9,31 +9,44 @@
 
 #include "oracles/accept.hpp"
 #include "oracles/judge_impl.hpp"
+#include "oracles/tally.hpp"
 #include "oracles/walk.hpp"
 
 namespace assay {
 
-/// Lines to paste for policies that matter and are missing.
-inline constexpr const char* kAskNan = "nan = \"propagate\"  # or \"ignore\", \"exclude\"";
-inline constexpr const char* kAskRange = "range = \"naive\"  # or \"safe\"";
-inline constexpr const char* kAskEmpty = "empty = \"nan\"  # or \"zero\"";
-inline constexpr const char* kAskTie = "tie = \"free\"  # or \"first\", \"last\"";
-inline constexpr const char* kAskCast = "cast_overflow = \"wrap\"  # or \"saturate\"";
+/// What all that judge one case share.
+struct CaseState {
+  const Contract& contract;
+  CompiledFormula& formula;
+  const Instance& instance;
+  const OutputReader& outputs;
+  const JudgeOptions& options;
+  const EvaluationSettings settings;
+  Tally tally;
+};
+
+/// Judges every output of a case.
+Verdict judge_case(CaseState& state);
+
+/// In the tiers above the first: one element whose exact value is `node` at `single`.
+Decision decide_higher(CaseState& state, int node, bool saturates, DType type, const Cell& cell,
+                       const Chunk& single, double lo, double hi);
 
 /// Judges what the case's blocks own of every output.
 class CaseJudge {
  public:
-  CaseJudge(const Contract& contract, CompiledFormula& formula, const Instance& instance,
-            const OutputReader& outputs, const JudgeOptions& options)
-      : contract_(contract),
-        formula_(formula),
-        rows_(formula.rows),
-        instance_(instance),
-        outputs_(outputs),
-        options_(options),
-        settings_(settings_for(contract, instance)) {}
+  explicit CaseJudge(CaseState& state)
+      : state_(state),
+        contract_(state.contract),
+        formula_(state.formula),
+        rows_(state.formula.rows),
+        instance_(state.instance),
+        outputs_(state.outputs),
+        options_(state.options),
+        settings_(state.settings),
+        verdict_(state.tally.verdict) {}
 
-  Verdict run();
+  void run();
 
  private:
   /// An element that the fast match left.
@@ -60,11 +73,12 @@ class CaseJudge {
   uint64_t got_bits(int64_t place) const {
     return packed_bits(bits_.data(), place, byte_size(output_->dtype));
   }
-  void ask(const char* line);
+  void ask(const char* line) { state_.tally.ask(line); }
   void list_unwritten();
-  void list(int64_t place);
   /// `times`: its distance from the exact value as a multiple of what is allowed.
-  void wrong(int64_t place, const char* rule, double times);
+  void wrong(int64_t place, const char* rule, double times) {
+    state_.tally.wrong(*output_, output_->linear(coordinates(place)), rule, times);
+  }
 
   // Bits and integers.
   template <typename Check>
@@ -109,14 +123,15 @@ class CaseJudge {
   void conclude();
   bool owned_without_formula() const;
 
+  CaseState& state_;
   const Contract& contract_;
   CompiledFormula& formula_;
   RowEvaluator& rows_;
   const Instance& instance_;
   const OutputReader& outputs_;
   const JudgeOptions& options_;
-  const EvaluationSettings settings_;
-  Verdict verdict_;
+  const EvaluationSettings& settings_;
+  Verdict& verdict_;
   const FormulaRoot* root_ = nullptr;
   const Tensor* output_ = nullptr;
   const std::vector<int64_t>* low_ = nullptr;

@@ -115,20 +115,25 @@ Decision CaseJudge::first_decision(const Open& open) const {
   return decided(c, margins_of(c, open.v, open.e, open.lo, open.hi), open);
 }
 
-Decision CaseJudge::higher_decision(const Open& open) {
-  if (accepts_anything(open.lo, open.hi)) return Decision::accepted;
-  const Chunk single = element_chunk(formula_.graph, rows_, *output_, coordinates(open.place));
-  const Cell c = cell(open);
+Decision decide_higher(CaseState& state, int node, bool saturates, DType type, const Cell& cell,
+                       const Chunk& single, double lo, double hi) {
+  if (accepts_anything(lo, hi)) return Decision::accepted;
   Decision decision = Decision::doubt;
   for (const Tier tier : {Tier::double_double, Tier::multiprecision}) {
-    if (tier < options_.first_tier || tier > options_.last_tier) continue;
+    if (tier < state.options.first_tier || tier > state.options.last_tier) continue;
     ExactTier& exact =
-        tier == Tier::double_double ? *formula_.double_double : *formula_.multiprecision;
-    const Margins m = exact.margins(rows_, root_->node, single, c, open.lo, open.hi);
-    decision = decided(c, m, open);
+        tier == Tier::double_double ? *state.formula.double_double : *state.formula.multiprecision;
+    const Margins m = exact.margins(state.formula.rows, node, single, cell, lo, hi);
+    decision = saturates ? decide_saturated(type, cell, m, lo, hi) : decide(type, cell, m, lo, hi);
     if (decision != Decision::doubt) return decision;
   }
   return decision;
+}
+
+Decision CaseJudge::higher_decision(const Open& open) {
+  const Chunk single = element_chunk(formula_.graph, rows_, *output_, coordinates(open.place));
+  return decide_higher(state_, root_->node, root_->saturates, output_->dtype, cell(open), single,
+                       open.lo, open.hi);
 }
 
 void CaseJudge::count_accepted(const Open& open) {

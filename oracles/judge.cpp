@@ -35,8 +35,6 @@ void refuse_unjudged(const Contract& contract) {
   bool floating_output = false;
   bool integer_output = false;
   for (const OperandSpec& operand : contract.args) {
-    if (!operand.valid.empty())
-      refuse(operand.where, "'" + operand.name + "': outputs of an extent known on the device are");
     if (operand.kind != OperandKind::output && operand.kind != OperandKind::inout) continue;
     const auto type = std::find_if(contract.types.begin(), contract.types.end(),
                                    [&](const TypeParameter& t) { return t.name == operand.dtype; });
@@ -49,9 +47,17 @@ void refuse_unjudged(const Contract& contract) {
       floating_output |= is_floating(kind) && !(saturates && bit_width(kind) == 8);
     }
   }
-  for (const FormulaLine& line : contract.formula)
-    if (!line.scatter.empty())
-      refuse(line.where, "'" + line.name + "': outputs written by index are");
+  for (const OperandSpec& operand : contract.args) {
+    const auto line = std::find_if(contract.formula.begin(), contract.formula.end(),
+                                   [&](const FormulaLine& l) { return l.name == operand.name; });
+    const bool plain = line != contract.formula.end() && line->scatter.empty();
+    if (!operand.valid.empty() && !plain)
+      refuse(operand.where,
+             "'" + operand.name + "': 'valid' of an output without a plain formula is");
+    if (const Ownership* owner = contract.find_ownership(operand.name); owner != nullptr && !plain)
+      refuse(owner->where,
+             "'" + operand.name + "': 'owns' of an output without a plain formula is");
+  }
   const Policy& policy = contract.policy;
   if (policy.zero_order == ZeroOrderPolicy::signed_zero)
     refuse({}, "policy zero_order = \"signed\" is");
@@ -94,7 +100,9 @@ CompiledFormula& Judge::Impl::formula(const Variant& variant) {
 Verdict Judge::judge(const Instance& instance, const OutputReader& outputs,
                      const JudgeOptions& options) const {
   CompiledFormula& formula = impl_->formula(instance.the_case.variant());
-  return CaseJudge(impl_->contract, formula, instance, outputs, options).run();
+  CaseState state{impl_->contract, formula, instance,
+                  outputs,         options, settings_for(impl_->contract, instance)};
+  return judge_case(state);
 }
 
 }  // namespace assay
