@@ -47,7 +47,7 @@ void CaseJudge::judge_output(const Tensor& tensor) {
     if (intersection(box, valid).elements() > 0) split(low, extent);
   }
   if (!tensor.spec->valid.empty())
-    judge_untouched(state_, tensor, "R17", "it lies outside of what is valid",
+    judge_untouched(state_, tensor, "R18", "it lies outside of what is valid",
                     [&](int64_t logical) { return holds(valid, tensor.coordinates(logical)); });
 }
 

@@ -32,7 +32,7 @@ class ScatterJudge {
                         });
     for (const Doubt& doubt : doubts_) settle(doubt);
     for (const auto& [logical, shared] : shared_) conclude(logical, shared);
-    judge_untouched(state_, output_, "R17", kUnnamed, [this](int64_t logical) {
+    judge_untouched(state_, output_, "R18", kUnnamed, [this](int64_t logical) {
       return writers_.find(writers_.place(logical).first) >= 0;
     });
   }
@@ -103,7 +103,7 @@ class ScatterJudge {
       wrong(logical);
   }
 
-  void wrong(int64_t logical) { state_.tally.wrong(output_, logical, "R16", HUGE_VAL); }
+  void wrong(int64_t logical) { state_.tally.wrong(output_, logical, "R17", HUGE_VAL); }
 
   Cell cell_of(uint64_t bits) const {
     const Cell plain = assay::cell_of(output_.dtype, bits);
@@ -135,7 +135,7 @@ class ScatterJudge {
 
   void note(const Value& value, int64_t at, bool shared) {
     ElementNote& note = state_.tally.note;
-    note.rule = "R16";
+    note.rule = "R17";
     std::string text;
     if (value.i != nullptr && root_.raw_node >= 0)
       text = element_text(output_.dtype, static_cast<uint64_t>(value.i[at]));

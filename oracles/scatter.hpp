@@ -1,4 +1,4 @@
-// Outputs that a formula names by index: "cache[slot = slots]" = "k" (rules R16, R17).
+// Outputs that a formula names by index: "cache[slot = slots]" = "k" (rules R17, R18).
 #pragma once
 
 #include "oracles/case_judge.hpp"

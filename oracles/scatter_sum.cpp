@@ -62,7 +62,7 @@ class ScatterSum {
       return writers_.find(writers_.place(logical).first) >= 0;
     };
     if (keeps())
-      judge_untouched(state_, output_, "R17", "no index names it", named);
+      judge_untouched(state_, output_, "R18", "no index names it", named);
     else
       for (int64_t k = 0; k < output_.elements(); ++k)
         if (!named(k)) judge(k, Sum{});
@@ -128,12 +128,12 @@ class ScatterSum {
     if (expected.missing_policy) state_.tally.ask(kAskCast);
     if (state_.tally.watched(output_, logical))
       state_.tally.note = {
-          "R18", wide_text(sum.integer) + ", the sum of " + std::to_string(sum.terms) + " terms",
+          "R19", wide_text(sum.integer) + ", the sum of " + std::to_string(sum.terms) + " terms",
           "off by " + wide_text(to_integer(output_.dtype, bits) - sum.integer)};
     if (!expected.bounded)
       ++state_.tally.verdict.no_bound;
     else if (expected.bits != bits)
-      state_.tally.wrong(output_, logical, "R18", HUGE_VAL);
+      state_.tally.wrong(output_, logical, "R19", HUGE_VAL);
   }
 
   /// (n - 1) u sum|t| in any order, or the contract's depth; 0 where every partial sum is exact.
@@ -171,13 +171,13 @@ class ScatterSum {
       decision = Decision::accepted;
     }
     if (state_.tally.watched(output_, logical))
-      state_.tally.note = {"R18",
+      state_.tally.note = {"R19",
                            shortest(v) + " to within " + brief(std::max(lo, hi)) + ", the sum of " +
                                std::to_string(sum.terms) + " terms",
                            "off by " + brief(cell.value - v)};
     if (decision == Decision::doubt) ++state_.tally.verdict.undecided;
     if (decision == Decision::rejected)
-      state_.tally.wrong(output_, logical, "R18", excess_of(output_.dtype, cell, m, lo, hi).times);
+      state_.tally.wrong(output_, logical, "R19", excess_of(output_.dtype, cell, m, lo, hi).times);
   }
 
   /// A partial sum may pass the largest number although the total does not (rule R7).

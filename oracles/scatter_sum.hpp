@@ -1,4 +1,4 @@
-// "hist[bins = x]" = "add(1)": elements to which every writer that names them adds (rule R18).
+// "hist[bins = x]" = "add(1)": elements to which every writer that names them adds (rule R19).
 #pragma once
 
 #include "oracles/case_judge.hpp"

@@ -1,4 +1,4 @@
-// bernoulli: a mask of independent draws that are 1 with probability p (rule R22).
+// bernoulli: a mask of independent draws that are 1 with probability p (rule R23).
 //
 // Each statistic is a count K of N independent draws of probability q, for which Chernoff's bound
 // gives P(K/N at least, or at most, k) <= exp(-N D(k || q)), D the relative entropy. A mask is
@@ -76,7 +76,7 @@ class Mask {
         if (element.written && !one && element.bits != bits_of(0)) {
           whole_ = false;
           c_.wrong(
-              mask_, first + k, "R22", [] { return std::string("0 or 1"); },
+              mask_, first + k, "R23", [] { return std::string("0 or 1"); },
               [&] { return element_text(mask_.dtype, element.bits); });
         }
         draws_.push_back(one ? 1 : 0);
@@ -117,7 +117,7 @@ class Mask {
     if (told_ || surprise(count, draws, low, high) <= limit_) return;
     told_ = true;
     c_.wrong(
-        mask_, 0, "R22",
+        mask_, 0, "R23",
         [&] {
           return "about " + brief(low * static_cast<double>(draws)) + " " + what + " of " +
                  std::to_string(draws);

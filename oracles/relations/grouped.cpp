@@ -1,5 +1,5 @@
 // grouped: positions gathered by key, each group padded to whole blocks, as the aligned expert
-// lists of a mixture of experts (rule R21).
+// lists of a mixture of experts (rule R22).
 #include <algorithm>
 
 #include "oracles/number_text.hpp"
@@ -58,7 +58,7 @@ class Grouping {
     const __int128 value = to_integer(output.dtype, got.bits);
     if (value == wanted) return;
     c_.wrong(
-        output, place, "R21", [&] { return std::to_string(wanted) + ", " + what; },
+        output, place, "R22", [&] { return std::to_string(wanted) + ", " + what; },
         [&] { return "off by " + wide_text(value - wanted); });
   }
 
@@ -93,7 +93,7 @@ class Grouping {
 
   void wrong(int64_t place, int64_t group, __int128 id, const char* why) {
     c_.wrong(
-        *ids_, place, "R21",
+        *ids_, place, "R22",
         [&] {
           return "a position whose key is " + std::to_string(group) + ", each once, or " +
                  std::to_string(fill_) + " for padding";

@@ -1,4 +1,4 @@
-// permutation: an output's line holds the elements of a value's line, in any order (rule R20).
+// permutation: an output's line holds the elements of a value's line, in any order (rule R21).
 #include <algorithm>
 #include <map>
 
@@ -42,7 +42,7 @@ void check_permutation(RelationCase& c) {
       }
       const bool known = found != left.end();
       c.wrong(
-          *out, place, "R20",
+          *out, place, "R21",
           [] { return std::string("an element of the line, as often as there"); },
           [&] {
             return element_text(out->dtype, got.bits) +

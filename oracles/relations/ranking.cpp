@@ -1,4 +1,4 @@
-// topk and sort: the first k of a line's elements by rank (rule R19).
+// topk and sort: the first k of a line's elements by rank (rule R20).
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -118,7 +118,7 @@ class Ranking {
 
   void wrong_index(size_t j, const std::function<std::string()>& error) {
     const auto accepted = [this, j] { return "a correct element of rank " + std::to_string(j); };
-    c_.wrong(*indices_, index_places_[j], "R19", accepted, error);
+    c_.wrong(*indices_, index_places_[j], "R20", accepted, error);
   }
 
   void judge_indices() {
@@ -212,7 +212,7 @@ class Ranking {
       const int64_t c = chosen_[j];
       if (c < 0 || !value_got_[j].written || holds(value_got_[j].bits, c)) continue;
       c_.wrong(
-          *values_, value_places_[j], "R19",
+          *values_, value_places_[j], "R20",
           [this, c] { return text(c) + ", the value of element " + std::to_string(c); },
           [] { return "not the value of the element that was chosen"; });
     }
@@ -241,7 +241,7 @@ class Ranking {
       if (!value_got_[slot].written) continue;
       if (reaches(value_got_[slot].bits, by_low[j], by_high[j])) continue;
       c_.wrong(
-          *values_, value_places_[slot], "R19",
+          *values_, value_places_[slot], "R20",
           [this, j, &by_low, &by_high] {
             return by_low[j] == by_high[j]
                        ? text(by_low[j])

@@ -92,11 +92,11 @@ TEST(TopK, TheLargestInDescendingOrder) {
   const TopK topk({1, 9, 3, 7, 5}, 3, "tie = \"free\"");
   EXPECT_EQ(topk({1, 3, 4}).outcome, Outcome::pass);
   EXPECT_EQ(topk({1, 3, 4}).judged, 6);
-  EXPECT_EQ(topk({1, 3, 2}).rule, "R19");  // 5 was left out
-  EXPECT_EQ(topk({3, 1, 4}).rule, "R19");  // order
-  EXPECT_EQ(topk({1, 1, 3}).rule, "R19");  // twice
-  EXPECT_EQ(topk({1, 3, 5}).rule, "R19");  // no index
-  EXPECT_EQ(topk({1, 3, -1}).rule, "R19");
+  EXPECT_EQ(topk({1, 3, 2}).rule, "R20");  // 5 was left out
+  EXPECT_EQ(topk({3, 1, 4}).rule, "R20");  // order
+  EXPECT_EQ(topk({1, 1, 3}).rule, "R20");  // twice
+  EXPECT_EQ(topk({1, 3, 5}).rule, "R20");  // no index
+  EXPECT_EQ(topk({1, 3, -1}).rule, "R20");
   EXPECT_EQ(topk({1, 3, 4}, {9, 7, 5.0000005}).first_output, "v");
   EXPECT_EQ(topk({1, 3, 4}, {9, 7, kNan}).outcome, Outcome::mismatch);
 }
@@ -176,8 +176,8 @@ TEST(Sort, ValuesAlone) {
   const std::string oracle = "{ op = \"sort\", of = \"x\", along = \"n\", values = \"v\" }";
   const std::string policy = "nan = \"propagate\"\ntie = \"free\"";
   EXPECT_EQ(ranked(oracle, policy, {3, 1, 2, 1}, {1, 1, 2, 3}).outcome, Outcome::pass);
-  EXPECT_EQ(ranked(oracle, policy, {3, 1, 2, 1}, {1, 2, 2, 3}).rule, "R19");
-  EXPECT_EQ(ranked(oracle, policy, {3, 1, 2, 1}, {1, 2, 1, 3}).rule, "R19");
+  EXPECT_EQ(ranked(oracle, policy, {3, 1, 2, 1}, {1, 2, 2, 3}).rule, "R20");
+  EXPECT_EQ(ranked(oracle, policy, {3, 1, 2, 1}, {1, 2, 1, 3}).rule, "R20");
   EXPECT_EQ(ranked(oracle, policy, {3, kNan, 2, 1}, {1, 2, 3, kNan}).outcome, Outcome::pass);
   EXPECT_EQ(ranked(oracle, policy, {3, kNan, 2, 1}, {1, 2, 3, 3}).outcome, Outcome::mismatch);
 }
@@ -186,9 +186,9 @@ TEST(Permutation, EachElementAsOftenAsBefore) {
   const std::string oracle = "{ op = \"permutation\", of = \"x\", along = \"n\", out = \"v\" }";
   EXPECT_EQ(ranked(oracle, "", {3, 1, 2, 1}, {2, 1, 3, 1}).outcome, Outcome::pass);
   const Verdict v = ranked(oracle, "", {3, 1, 2, 1}, {2, 1, 3, 3});
-  EXPECT_EQ(v.rule, "R20");
+  EXPECT_EQ(v.rule, "R21");
   EXPECT_EQ(v.wrong, 1);
-  EXPECT_EQ(ranked(oracle, "", {3, 1, 2, 1}, {2, 1, 3, 4}).rule, "R20");
+  EXPECT_EQ(ranked(oracle, "", {3, 1, 2, 1}, {2, 1, 3, 4}).rule, "R21");
 }
 
 // --- grouped -------------------------------------------------------------------------------------
@@ -226,20 +226,20 @@ TEST(GroupedIds, MembersInAnyOrderPaddedToWholeBlocks) {
   const auto rule = [&](const std::vector<int>& ids, const std::vector<int>& of, int count) {
     return grouped(ids, of, count).rule;
   };
-  EXPECT_EQ(rule({4, 4, 8, 8, 6, 0, 2, 3, 5, 8, 8, 8}, groups, 12), "R21");  // twice
-  EXPECT_EQ(rule({4, 8, 8, 8, 6, 0, 2, 3, 5, 8, 8, 8}, groups, 12), "R21");  // one is missing
-  EXPECT_EQ(rule({4, 2, 8, 8, 6, 0, 1, 3, 5, 8, 8, 8}, groups, 12), "R21");  // of another group
-  EXPECT_EQ(rule({4, 1, 7, 8, 6, 0, 2, 3, 5, 8, 8, 8}, groups, 12), "R21");  // of no group
-  EXPECT_EQ(rule({4, 1, 8, 9, 6, 0, 2, 3, 5, 8, 8, 8}, groups, 12), "R21");  // another filler
-  EXPECT_EQ(rule({4, 1, 8, 8, 6, 0, 2, 3, 5, 8, 8, 8}, {0, 1, 2}, 12), "R21");
-  EXPECT_EQ(rule({4, 1, 8, 8, 6, 0, 2, 3, 5, 8, 8, 8}, groups, 9), "R21");
+  EXPECT_EQ(rule({4, 4, 8, 8, 6, 0, 2, 3, 5, 8, 8, 8}, groups, 12), "R22");  // twice
+  EXPECT_EQ(rule({4, 8, 8, 8, 6, 0, 2, 3, 5, 8, 8, 8}, groups, 12), "R22");  // one is missing
+  EXPECT_EQ(rule({4, 2, 8, 8, 6, 0, 1, 3, 5, 8, 8, 8}, groups, 12), "R22");  // of another group
+  EXPECT_EQ(rule({4, 1, 7, 8, 6, 0, 2, 3, 5, 8, 8, 8}, groups, 12), "R22");  // of no group
+  EXPECT_EQ(rule({4, 1, 8, 9, 6, 0, 2, 3, 5, 8, 8, 8}, groups, 12), "R22");  // another filler
+  EXPECT_EQ(rule({4, 1, 8, 8, 6, 0, 2, 3, 5, 8, 8, 8}, {0, 1, 2}, 12), "R22");
+  EXPECT_EQ(rule({4, 1, 8, 8, 6, 0, 2, 3, 5, 8, 8, 8}, groups, 9), "R22");
 }
 
 TEST(GroupedIds, StableOrderBinds) {
   const Grouped grouped({2, 0, 2, 2, 0}, "stable");
   EXPECT_EQ(grouped({1, 4, 5, 5, 0, 2, 3, 5}, {0, 2}, 8).outcome, Outcome::pass);
-  EXPECT_EQ(grouped({4, 1, 5, 5, 0, 2, 3, 5}, {0, 2}, 8).rule, "R21");
-  EXPECT_EQ(grouped({1, 4, 5, 5, 5, 0, 2, 3}, {0, 2}, 8).rule, "R21");
+  EXPECT_EQ(grouped({4, 1, 5, 5, 0, 2, 3, 5}, {0, 2}, 8).rule, "R22");
+  EXPECT_EQ(grouped({1, 4, 5, 5, 5, 0, 2, 3}, {0, 2}, 8).rule, "R22");
 }
 
 // --- bernoulli -----------------------------------------------------------------------------------
@@ -272,16 +272,16 @@ TEST(Bernoulli, PlantedGeneratorsDoNot) {
   const auto rule = [](double p, const std::function<double(int64_t)>& u) {
     return drawn(p, 20000, [&](int64_t k) { return u(k) < p ? 1 : 0; }).rule;
   };
-  EXPECT_EQ(rule(0.5, [](int64_t k) { return uniform(1, k / 4); }), "R22");     // one of four
-  EXPECT_EQ(rule(0.9, [](int64_t k) { return uniform(1, k % 1024); }), "R22");  // every block alike
-  EXPECT_EQ(rule(0.1, [](int64_t k) { return uniform(1, k % 8192); }), "R22");
-  EXPECT_EQ(rule(0.1, [](int64_t k) { return 1 - uniform(1, k) * 0.5; }), "R22");
+  EXPECT_EQ(rule(0.5, [](int64_t k) { return uniform(1, k / 4); }), "R23");     // one of four
+  EXPECT_EQ(rule(0.9, [](int64_t k) { return uniform(1, k % 1024); }), "R23");  // every block alike
+  EXPECT_EQ(rule(0.1, [](int64_t k) { return uniform(1, k % 8192); }), "R23");
+  EXPECT_EQ(rule(0.1, [](int64_t k) { return 1 - uniform(1, k) * 0.5; }), "R23");
   EXPECT_EQ(rule(0.9, [](int64_t k) { return uniform(1, k) < 0.9 ? 1.0 : 0.0; }),
-            "R22");  // p for 1 - p
+            "R23");  // p for 1 - p
   EXPECT_EQ(rule(0.9, [](int64_t k) { return k < 19000 ? uniform(1, k) : 0.0; }),
-            "R22");  // tail kept
-  EXPECT_EQ(drawn(0.5, 10, [](int64_t k) { return k == 3 ? 2 : 1; }).rule, "R22");
-  EXPECT_EQ(drawn(1.0, 10, [](int64_t k) { return k == 3 ? 0 : 1; }).rule, "R22");
+            "R23");  // tail kept
+  EXPECT_EQ(drawn(0.5, 10, [](int64_t k) { return k == 3 ? 2 : 1; }).rule, "R23");
+  EXPECT_EQ(drawn(1.0, 10, [](int64_t k) { return k == 3 ? 0 : 1; }).rule, "R23");
 }
 
 }  // namespace

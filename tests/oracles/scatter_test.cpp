@@ -92,14 +92,14 @@ TEST(Scatter, NamedElementsHoldTheirWriterAndOthersWhatTheyHeld) {
   FakeRun wrong = run;  // the writer's element, but of the padded token
   put(wrong, 7, 11.5f);
   Verdict v = scatter.judge.judge(instance, wrong);
-  EXPECT_EQ(v.rule, "R16");
+  EXPECT_EQ(v.rule, "R17");
   EXPECT_EQ(v.wrong_elements, (std::vector<int64_t>{7}));
-  EXPECT_EQ(scatter.judge.explain(instance, wrong, "out", 7).rule, "R16");
+  EXPECT_EQ(scatter.judge.explain(instance, wrong, "out", 7).rule, "R17");
 
   FakeRun stray = run;  // nobody names slot 4
   put(stray, 9, 1.0f);
   v = scatter.judge.judge(instance, stray);
-  EXPECT_EQ(v.rule, "R17");
+  EXPECT_EQ(v.rule, "R18");
   EXPECT_EQ(v.wrong, 1);
   EXPECT_NE(scatter.judge.explain(instance, stray, "out", 9).error_text.find("no index names it"),
             std::string::npos);
@@ -123,7 +123,7 @@ TEST(Scatter, OfSeveralWritersAnyMayWin) {
     }
     const Verdict v = scatter.judge.judge(instance, run);
     EXPECT_EQ(v.outcome, winner == 20.0f ? Outcome::mismatch : Outcome::pass) << winner;
-    EXPECT_EQ(v.rule, winner == 20.0f ? "R16" : "");
+    EXPECT_EQ(v.rule, winner == 20.0f ? "R17" : "");
   }
 }
 
@@ -138,12 +138,12 @@ TEST(Scatter, IntegerSumsAreExact) {
   FakeRun lost = run;  // one of two writers was lost
   lost.set("out", 3, 2);
   const Verdict v = scatter.judge.judge(instance, lost);
-  EXPECT_EQ(v.rule, "R18");
+  EXPECT_EQ(v.rule, "R19");
   EXPECT_EQ(v.wrong_elements, (std::vector<int64_t>{3}));
   EXPECT_EQ(scatter.judge.explain(instance, lost, "out", 3).error_text, "off by -1");
   FakeRun uncleared = run;  // a bin that nobody names must be 0
   uncleared.set("out", 0, 7);
-  EXPECT_EQ(scatter.judge.judge(instance, uncleared).rule, "R18");
+  EXPECT_EQ(scatter.judge.judge(instance, uncleared).rule, "R19");
   FakeRun unwritten = run;
   unwritten.unwrite("out", 4);
   EXPECT_EQ(scatter.judge.judge(instance, unwritten).rule, "R1");
@@ -185,9 +185,9 @@ TEST(Scatter, ValidIsReadFromWhatTheKernelWrote) {
   past.set("out", 4, 2);
   past.write("out", 4);
   const Verdict v = scatter.judge.judge(instance, past);
-  EXPECT_EQ(v.rule, "R17");
+  EXPECT_EQ(v.rule, "R18");
   EXPECT_EQ(v.wrong_elements, (std::vector<int64_t>{4}));
-  EXPECT_EQ(scatter.judge.explain(instance, past, "out", 4).rule, "R17");
+  EXPECT_EQ(scatter.judge.explain(instance, past, "out", 4).rule, "R18");
   EXPECT_EQ(scatter.judge.explain(instance, past, "out", 3).rule, "R3");
   FakeRun missing = run;
   missing.unwrite("out", 3);
