@@ -30,6 +30,31 @@ bool mentions(const Expr& node, const std::string& name) {
                      [&](const ExprPtr& operand) { return mentions(*operand, name); });
 }
 
+/// The axis is one that a formula names by index: only the elements that it names are looked at.
+bool is_indexed(const Contract& contract, const OperandSpec& operand,
+                const std::string& dimension) {
+  for (const FormulaLine& line : contract.formula) {
+    if (line.name != operand.name || operand.kind != OperandKind::inout) continue;
+    for (const auto& [label, index] : line.scatter) {
+      if (label == dimension) return true;
+    }
+  }
+  return false;
+}
+
+/// Every extent of the operands that an expression reads.
+template <typename Mark>
+void mark_dimensions(const Contract& contract, const Expr* expr, const Mark& mark) {
+  if (expr == nullptr) return;
+  for (const std::string& name : names_in(*expr)) {
+    const OperandSpec* const operand = contract.find_operand(name);
+    if (operand == nullptr) continue;
+    for (const Dimension& dimension : operand->shape) {
+      if (dimension.extent) mark(*dimension.extent);
+    }
+  }
+}
+
 std::vector<int64_t> collect_steps(const Contract& contract) {
   std::vector<int64_t> steps;
   for (const Knob& knob : contract.knobs) {
@@ -71,11 +96,20 @@ Facts::Facts(const Contract& contract) : contract(contract), steps(collect_steps
     for (const Dimension& dimension : operand.shape) {
       const bool is_reduced =
           std::find(reduced.begin(), reduced.end(), dimension.name) != reduced.end();
-      if (dimension.extent && (judged || is_reduced)) mark(*dimension.extent);
+      const bool walked = judged && !is_indexed(contract, operand, dimension.name);
+      if (dimension.extent && (walked || is_reduced)) mark(*dimension.extent);
     }
+  }
+  for (const OracleSpec& oracle : contract.oracles) {
+    for (const OracleRole& role : oracle.roles) mark_dimensions(contract, role.expr.get(), mark);
   }
   for (const FormulaLine& line : contract.formula) {
     if (!line.expr) continue;
+    // What writes by index is read whole.
+    for (const auto& [dimension, index] : line.scatter) {
+      mark_dimensions(contract, index.get(), mark);
+      mark_dimensions(contract, line.expr.get(), mark);
+    }
     exponential |= calls(*line.expr, {"exp", "exp2", "softmax", "logsumexp", "sigmoid", "tanh"});
     variance |= calls(*line.expr, {"var", "rsqrt", "sqrt", "mean"});
   }

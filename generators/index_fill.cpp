@@ -221,9 +221,10 @@ void fill_index(const Instance& instance, const Tensor& tensor, const Chunk& chu
 }
 
 void poison_dead(const Instance& instance, const Tensor& tensor, const Chunk& chunk, uint8_t* out) {
-  if (!tensor.spec->live || tensor.spec->dead != Dead::poison) return;
+  if (!tensor.spec->live || tensor.spec->dead == Dead::in_range) return;
   const int size = byte_size(tensor.dtype);
-  const uint64_t poison = poison_bits(tensor.dtype);
+  const bool none = tensor.spec->dead == Dead::none;
+  const uint64_t poison = none ? ~uint64_t{0} : poison_bits(tensor.dtype);
   Liveness live(instance, tensor);
   for (int i = 0; i < chunk.count; ++i) {
     if (!live.at(chunk.first + i * chunk.step)) std::memcpy(out + i * size, &poison, size);

@@ -106,6 +106,11 @@ class OutputReader {
   /// `bits`; `written[i]` is 1 when the kernel stored every byte of element i.
   virtual void read(const Tensor& tensor, int64_t first, int64_t count, uint8_t* bits,
                     uint8_t* written) const = 0;
+  /// Ranges [first, last) of logical indices, ascending and disjoint, that hold every element of
+  /// which a byte was stored, and may hold others.
+  virtual std::vector<std::pair<int64_t, int64_t>> stored(const Tensor& tensor) const {
+    return {{0, tensor.elements()}};
+  }
 };
 
 }  // namespace assay

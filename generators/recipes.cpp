@@ -129,6 +129,7 @@ std::vector<std::pair<std::string, double>> shaped_parameters(ValueClass kind, D
       break;
     case ValueClass::witness:
       if (random.chance(0.5)) p = {{"gap", random.pick({1, 2, 16, 32, 128, 256})}};
+      p.emplace_back("tail", random.pick({1, 3, 8}));
       break;
     case ValueClass::index_ramp:
       if (random.chance(0.5)) p = {{"step", random.pick({7, 64, 4097})}};

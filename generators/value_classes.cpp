@@ -55,7 +55,7 @@ const std::vector<ValueClassInfo>& value_classes() {
       {V::exact, "exact", no, yes, yes, {{{"limit", kAuto}, {"step", 1}, {"degree", 2}, kNone}}},
       {V::exact_logits, "exact_logits", no, yes, no, {{{"rate", 0.5}, kNone, kNone, kNone}}},
       {V::patterns, "patterns", no, yes, yes, {{{"first", 0}, kNone, kNone, kNone}}},
-      {V::witness, "witness", no, yes, yes, {{{"base", kAuto}, {"gap", kAuto}, kNone, kNone}}},
+      {V::witness, "witness", no, yes, yes, {{{"base", kAuto}, {"gap", kAuto}, kNone, {"tail", 0}}}},
       {V::index_uniform, "index_uniform", yes, no, no, {{kNone, kNone, kNone, kNone}}},
       {V::index_first, "index_first", yes, no, no, {{kNone, kNone, kNone, kNone}}},
       {V::index_last, "index_last", yes, no, no, {{kNone, kNone, kNone, kNone}}},
@@ -423,6 +423,14 @@ std::vector<std::string> reduced_dimensions(const Contract& contract) {
   std::vector<std::string> out;
   for (const FormulaLine& line : contract.formula) {
     if (line.expr) collect_reduced(*line.expr, out);
+  }
+  // A relation along a dimension reads its lines whole too.
+  for (const OracleSpec& oracle : contract.oracles) {
+    for (const OracleRole& role : oracle.roles) {
+      if (role.expr) collect_reduced(*role.expr, out);
+      const bool fresh = std::find(out.begin(), out.end(), role.text) == out.end();
+      if (role.name == "along" && fresh) out.push_back(role.text);
+    }
   }
   return out;
 }

@@ -77,12 +77,18 @@ double rounded_down(double value) {  // floor for |value| < 2^53, without libm
 }
 
 /// Element `at` of a witness row (values.hpp): opposite halves of blocks of 2 `gap` elements, whose
-/// differences of -1, 0 or 1 in the first 100 pairs are the row's total.
+/// differences of -1, 0 or 1 in the first 100 pairs are the row's total. An odd row's last element
+/// has no partner and is +-`tail`: a 0 that is left out at the ragged end would not show.
 double witness_value(const ValuePlan& plan, Place place) {
   const auto base = static_cast<int64_t>(plan.p[0]);
   const auto gap = static_cast<int64_t>(plan.p[1]);
   const auto active = std::min(static_cast<int64_t>(plan.p[2]), plan.axis_extent / 2 * 2);
-  if (place.at >= active) return 0;
+  if (place.at >= active) {
+    if (place.at != active || active + 1 != plan.axis_extent || plan.p[3] == 0) return 0;
+    const uint64_t hash =
+        rehash(plan.key, static_cast<uint64_t>(place.row * plan.axis_extent + place.at));
+    return (hash & 1) != 0 ? -plan.p[3] : plan.p[3];
+  }
   const int64_t start = place.at / (2 * gap) * (2 * gap);
   const int64_t half = std::min(2 * gap, active - start) / 2;
   const int64_t in_block = place.at - start;

@@ -21,7 +21,7 @@ struct Chunk {
 /// Elements of an index operand, or of one whose prefix sums another operand holds.
 void fill_index(const Instance& instance, const Tensor& tensor, const Chunk& chunk, uint8_t* out);
 
-/// Poison over the entries that the contract's `live` rules out, where `dead` asks for it.
+/// Poison, or -1, over the entries that the contract's `live` rules out, as `dead` asks for it.
 void poison_dead(const Instance& instance, const Tensor& tensor, const Chunk& chunk, uint8_t* out);
 
 }  // namespace assay

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "generators/generate.hpp"
+#include "generators/values.hpp"
 
 namespace assay {
 namespace {
@@ -11,25 +12,47 @@ namespace {
 /// bits.
 class TermCounter {
  public:
-  explicit TermCounter(const Instance& instance) : instance_(instance) {}
+  explicit TermCounter(const Instance& instance)
+      : instance_(instance), reduced_(reduced_dimensions(*instance.contract)) {}
 
   double most_terms() {
     for (const FormulaLine& line : instance_.contract->formula) {
       if (!line.expr) continue;
-      const uint32_t dims = walk(*line.expr);
+      uint32_t dims = walk(*line.expr);
+      for (const auto& [dimension, index] : line.scatter) dims |= walk(*index);
+      if (!line.scatter.empty()) most_ = std::max(most_, volume(dims));
       lines_.emplace_back(line.name, dims);
+    }
+    for (const OracleSpec& oracle : instance_.contract->oracles) {
+      for (const OracleRole& role : oracle.roles) {
+        if (role.expr) most_ = std::max(most_, volume(walk(*role.expr)));
+      }
     }
     return most_;
   }
 
  private:
-  uint32_t bit_of(std::string_view dimension, int64_t extent) {
+  double volume(uint32_t dims) const {
+    double elements = 1;
     for (size_t i = 0; i < dims_.size(); ++i) {
-      if (dims_[i].first == dimension) return uint32_t{1} << i;
+      if ((dims >> i & 1) != 0) elements *= static_cast<double>(dims_[i].second);
     }
+    return elements;
+  }
+
+  uint32_t bit_of(std::string_view dimension, int64_t extent) {
+    if (const uint32_t known = known_bit(dimension); known != 0) return known;
     if (dims_.size() == 32) return 0;
     dims_.emplace_back(dimension, extent);
     return uint32_t{1} << (dims_.size() - 1);
+  }
+
+  /// The bit of a dimension that was met; 0: it was not.
+  uint32_t known_bit(std::string_view dimension) const {
+    for (size_t i = 0; i < dims_.size(); ++i) {
+      if (dims_[i].first == dimension) return uint32_t{1} << i;
+    }
+    return 0;
   }
 
   /// A tensor or a line of the formula; a scalar may carry a dimension's name.
@@ -52,8 +75,15 @@ class TermCounter {
       }
       return out;
     }
+    // The index of a dimension: of an operand, or of a reduction. Any other size is a plain number.
+    for (const Tensor& other : instance_.tensors) {
+      for (size_t d = 0; d < other.shape.size(); ++d) {
+        if (other.dims[d] == name) return bit_of(other.dims[d], other.shape[d]);
+      }
+    }
     const auto size = instance_.names.find(name);
-    return size == instance_.names.end() ? 0 : bit_of(name, size->second);
+    const bool is_reduced = std::find(reduced_.begin(), reduced_.end(), name) != reduced_.end();
+    return size != instance_.names.end() && is_reduced ? bit_of(size->first, size->second) : 0;
   }
 
   uint32_t walk(const Expr& node) {
@@ -68,23 +98,28 @@ class TermCounter {
     }
     if (node.kind == Expr::Kind::index) {
       for (const std::string& label : node.labels) {
-        if (!label.empty()) all &= ~named(label);
+        if (!label.empty()) all &= ~known_bit(label);
       }
     }
     if (reduced == 0) return all;
-    double terms = 1;
-    for (size_t i = 0; i < dims_.size(); ++i) {
-      if (((all | reduced) >> i & 1) != 0) terms *= static_cast<double>(dims_[i].second);
-    }
-    most_ = std::max(most_, terms);
+    most_ = std::max(most_, volume(all | reduced));
     return all & ~reduced;
   }
 
   const Instance& instance_;
+  const std::vector<std::string> reduced_;
   std::vector<std::pair<std::string_view, int64_t>> dims_;
   std::vector<std::pair<std::string, uint32_t>> lines_;
   double most_ = 0;
 };
+
+/// An inout operand that is written by index: what no index names costs nothing.
+bool keeps_most(const Contract& contract, const Tensor& tensor) {
+  if (tensor.spec->kind != OperandKind::inout) return false;
+  return std::any_of(contract.formula.begin(), contract.formula.end(), [&](const auto& line) {
+    return line.name == tensor.spec->name && !line.scatter.empty();
+  });
+}
 
 }  // namespace
 
@@ -93,6 +128,7 @@ int64_t work_estimate(const Instance& instance) {
   double owned = 0, whole = 0;
   for (const Tensor& tensor : instance.tensors) {
     if (tensor.is_scalar() || !tensor.present || !tensor.is_judged()) continue;
+    if (keeps_most(*instance.contract, tensor)) continue;
     const auto elements = static_cast<double>(tensor.elements());
     whole += elements;
     if (blocks.empty()) {

@@ -189,8 +189,6 @@ void check_judged(const TomlValue& document, const Contract& contract) {
   if (!judged) throw InputError(args->where, "no operand is 'output' or 'inout': nothing to judge");
   const TomlEntry* oracle = document.find("oracle");
   const TomlEntry* formula = document.find("formula");
-  if (oracle != nullptr && formula != nullptr)
-    throw InputError(oracle->where, "'oracle' cannot stand beside 'formula'");
   if (oracle == nullptr && formula == nullptr) {
     const auto output =
         std::find_if(contract.args.begin(), contract.args.end(), [](const OperandSpec& operand) {
@@ -235,7 +233,7 @@ Contract read_contract(const TomlValue& document, const std::string& path) {
   check_judged(document, contract);
   check_names(contract);
   check_entry(contract.source.entry, contract.source.where, contract);
-  if (!contract.formula.empty()) check_formula(contract);
+  check_formula(contract);
   return contract;
 }
 
@@ -308,6 +306,12 @@ std::vector<std::string> names_of_dimensions(const Contract& contract) {
 const OperandSpec* Contract::find_operand(std::string_view operand) const {
   for (const OperandSpec& spec : args)
     if (spec.name == operand) return &spec;
+  return nullptr;
+}
+
+const OracleRole* OracleSpec::find(std::string_view role) const {
+  for (const OracleRole& given : roles)
+    if (given.name == role) return &given;
   return nullptr;
 }
 

@@ -67,7 +67,7 @@ struct DomainRange {
 };
 
 enum class Absent { null, none, alias };
-enum class Dead { poison, in_range };
+enum class Dead { poison, in_range, none };
 
 struct Packing {
   std::string along;  ///< dimension that is packed
@@ -112,11 +112,13 @@ struct LaunchSpec {
   SourceLocation where;
 };
 
-/// `y = "..."`, or `"cache[slot = slots]" = "k"` with `scatter` = {{"slot", slots}}. A name that is
+/// `y = "..."`, or `"cache[slot = slots]" = "k"` with `scatter` = {{"slot", slots}}, or
+/// `"hist[bins = x]" = "add(1)"` which also `accumulates` (`expr` is what is added). A name that is
 /// no output is an intermediate.
 struct FormulaLine {
   std::string name;
   std::vector<std::pair<std::string, ExprPtr>> scatter;
+  bool accumulates = false;
   ExprPtr expr;
   SourceLocation where;
 };
@@ -176,6 +178,23 @@ struct Ownership {
   SourceLocation where;
 };
 
+/// One role of `oracle = { op = "topk", of = "x", ... }`; which roles there are, and what each may
+/// hold, is in kernels_under_test/relations.hpp.
+struct OracleRole {
+  std::string name;
+  std::string text;  ///< an output, a dimension or a choice
+  ExprPtr expr;      ///< values and numbers
+  SourceLocation where;
+};
+
+/// A relation that outputs must satisfy, by name.
+struct OracleSpec {
+  std::string op;
+  std::vector<OracleRole> roles;
+  SourceLocation where;
+  const OracleRole* find(std::string_view role) const;
+};
+
 struct Contract {
   std::string name;
   std::string about;
@@ -192,7 +211,7 @@ struct Contract {
   std::vector<LaunchSpec> launches;
   std::vector<Ownership> owns;
   std::vector<FormulaLine> formula;
-  std::map<std::string, std::string> oracle;  ///< {op = "topk", ...}; empty with a formula
+  std::vector<OracleSpec> oracles;  ///< judge the outputs that no line of `formula` defines
   Accuracy accuracy;
   Policy policy;
   std::vector<std::string> properties;

@@ -4,6 +4,7 @@
 
 #include "kernels_under_test/contract_parts.hpp"
 #include "kernels_under_test/limits.hpp"
+#include "kernels_under_test/relations.hpp"
 
 namespace assay {
 namespace {
@@ -365,6 +366,10 @@ void check_names(const Contract& contract) {
   check_passed(contract);
   check(contract.accuracy.depth, everything, "'depth' of [accuracy]");
   check(contract.accuracy.online, everything, "'online' of [accuracy]");
+  for (const OracleSpec& oracle : contract.oracles)
+    for (const OracleRole& role : oracle.roles)
+      if (find_role(*find_relation_form(oracle.op), role.name)->form == RoleForm::number)
+        check(role.expr, everything, "'" + role.name + "' of 'oracle'");
   for (const Ownership& ownership : contract.owns) {
     Scope scope = everything;
     scope.block = true;

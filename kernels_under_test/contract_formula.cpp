@@ -5,6 +5,7 @@
 
 #include "kernels_under_test/contract_parts.hpp"
 #include "kernels_under_test/formula_functions.hpp"
+#include "kernels_under_test/relations.hpp"
 
 namespace assay {
 namespace {
@@ -45,6 +46,7 @@ class FormulaChecker {
       visit(*line.expr);
       defined_.insert(line.name);
     }
+    check_relations();
     check_all_used();
   }
 
@@ -72,9 +74,23 @@ class FormulaChecker {
       if (contains(values_, line.name) || contains(types_, line.name) || parse_dtype(line.name))
         throw InputError(line.where, "'" + line.name + "' is taken: a formula cannot define it");
     }
+    for (const OracleSpec& oracle : contract_.oracles)
+      for (const OracleRole& role : oracle.roles) {
+        if (find_role(*find_relation_form(oracle.op), role.name)->form != RoleForm::output)
+          continue;
+        if (!seen.insert(role.text).second)
+          throw InputError(role.where, "'" + role.text + "' is judged already");
+      }
     for (const OperandSpec& operand : contract_.args)
       if (is_judged(operand) && seen.count(operand.name) == 0)
         throw InputError(operand.where, "output '" + operand.name + "' has no line in [formula]");
+  }
+
+  void check_relations() {
+    for (const OracleSpec& oracle : contract_.oracles)
+      for (const OracleRole& role : oracle.roles)
+        if (find_role(*find_relation_form(oracle.op), role.name)->form == RoleForm::value)
+          visit(*role.expr);
   }
 
   void check_scatter(const FormulaLine& line, const OperandSpec& operand) const {

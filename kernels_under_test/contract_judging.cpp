@@ -1,6 +1,7 @@
 // What decides whether an answer is right: formula or oracle, ownership, accuracy, policy,
 // properties.
 #include "kernels_under_test/contract_parts.hpp"
+#include "kernels_under_test/relations.hpp"
 
 namespace assay {
 namespace {
@@ -28,30 +29,125 @@ void read_left_side(const TomlEntry& entry, FormulaLine& line) {
 
 }  // namespace
 
+namespace {
+
+void read_output_role(const TomlValue& value, const Contract& contract, OracleRole& role) {
+  role.text = expect_string(value, "'" + role.name + "' of 'oracle'");
+  std::vector<std::string> outputs;
+  for (const OperandSpec& operand : contract.args)
+    if (operand.kind == OperandKind::output || operand.kind == OperandKind::inout)
+      outputs.push_back(operand.name);
+  if (!contains(outputs, role.text))
+    throw InputError(value.text_where, "'" + role.name + "' of 'oracle' needs an output, not '" +
+                                           role.text + "'" + suggestion(role.text, outputs));
+}
+
+void read_dimension_role(const TomlValue& value, const Contract& contract, OracleRole& role) {
+  role.text = expect_string(value, "'" + role.name + "' of 'oracle'");
+  const std::vector<std::string> known = names_of_dimensions(contract);
+  if (!contains(known, role.text))
+    throw InputError(value.text_where, "unknown dimension '" + role.text + "' in 'oracle'" +
+                                           suggestion(role.text, known));
+}
+
+void read_choice_role(const TomlValue& value, const RelationRole& form, OracleRole& role) {
+  role.text = value.kind == TomlValue::Kind::boolean
+                  ? (value.boolean ? "true" : "false")
+                  : expect_string(value, "'" + role.name + "' of 'oracle'");
+  std::string known;
+  for (const std::string_view choice : form.choices) {
+    if (choice.empty()) continue;
+    if (role.text == choice) return;
+    known += (known.empty() ? "'" : ", '") + std::string(choice) + "'";
+  }
+  throw InputError(value.where, "'" + role.name + "' of 'oracle' is one of " + known + ", not '" +
+                                    role.text + "'");
+}
+
+OracleRole read_role(const TomlEntry& entry, const RelationForm& relation,
+                     const Contract& contract) {
+  const RelationRole* form = find_role(relation, entry.key);
+  if (form == nullptr) {
+    std::vector<std::string> known{"op"};
+    for (const RelationRole& role : relation.roles)
+      if (!role.name.empty()) known.emplace_back(role.name);
+    throw InputError(entry.where, "relation '" + std::string(relation.name) + "' has no '" +
+                                      entry.key + "'" + suggestion(entry.key, known));
+  }
+  OracleRole role;
+  role.name = entry.key;
+  role.where = entry.where;
+  switch (form->form) {
+    case RoleForm::output:
+      read_output_role(entry.value, contract, role);
+      break;
+    case RoleForm::dimension:
+      read_dimension_role(entry.value, contract, role);
+      break;
+    case RoleForm::choice:
+      read_choice_role(entry.value, *form, role);
+      break;
+    case RoleForm::value:
+    case RoleForm::number:
+      role.expr = expect_expression(entry.value, "'" + entry.key + "' of 'oracle'");
+      break;
+  }
+  return role;
+}
+
+OracleSpec read_relation(const TomlValue& value, const Contract& contract) {
+  const TomlEntry* op = expect_table(value, "'oracle'").find("op");
+  if (op == nullptr) throw InputError(value.where, "'oracle' needs 'op'");
+  OracleSpec spec;
+  spec.where = op->where;
+  spec.op = expect_string(op->value, "'op' of 'oracle'");
+  const RelationForm* relation = find_relation_form(spec.op);
+  if (relation == nullptr) {
+    std::vector<std::string> known;
+    for (const RelationForm& form : kRelationForms) known.emplace_back(form.name);
+    throw InputError(op->value.text_where,
+                     "unknown relation '" + spec.op + "'" + suggestion(spec.op, known));
+  }
+  for (const TomlEntry& entry : value.entries)
+    if (entry.key != "op") spec.roles.push_back(read_role(entry, *relation, contract));
+  bool judges = false;
+  for (const RelationRole& role : relation->roles) {
+    if (role.name.empty()) continue;
+    const bool given = spec.find(role.name) != nullptr;
+    judges = judges || (given && role.form == RoleForm::output);
+    if (role.required && !given)
+      throw InputError(op->where,
+                       "relation '" + spec.op + "' needs '" + std::string(role.name) + "'");
+  }
+  if (!judges) throw InputError(op->where, "relation '" + spec.op + "' names no output");
+  return spec;
+}
+
+}  // namespace
+
 void read_formula(const TomlValue& value, Contract& contract) {
   for (const TomlEntry& entry : expect_table(value, "[formula]").entries) {
     FormulaLine line;
     line.where = entry.where;
     read_left_side(entry, line);
     line.expr = expect_expression(entry.value, "the formula of '" + line.name + "'");
+    const Expr& right = *line.expr;
+    line.accumulates = !line.scatter.empty() && right.kind == Expr::Kind::call &&
+                       right.text == "add" && right.operands.size() == 1;
+    if (line.accumulates) line.expr = ExprPtr(right.operands[0]);
     contract.formula.push_back(std::move(line));
   }
   if (contract.formula.empty()) throw InputError(value.where, "[formula] has no lines");
 }
 
 void read_oracle(const TomlValue& value, Contract& contract) {
-  const TomlEntry* op = expect_table(value, "'oracle'").find("op");
-  if (op == nullptr) throw InputError(value.where, "'oracle' needs 'op'");
-  for (const TomlEntry& entry : value.entries) {
-    if (entry.value.kind == TomlValue::Kind::integer)
-      contract.oracle[entry.key] = std::to_string(entry.value.integer);
-    else if (entry.value.kind == TomlValue::Kind::boolean)
-      contract.oracle[entry.key] = entry.value.boolean ? "true" : "false";
-    else
-      contract.oracle[entry.key] = expect_string(entry.value, "'" + entry.key + "' of 'oracle'");
+  if (value.kind != TomlValue::Kind::array) {
+    contract.oracles.push_back(read_relation(value, contract));
+    return;
   }
-  // Relation checks by name are not built yet: every operation is a later one.
-  note_later(contract, op->where, "oracle.op = \"" + contract.oracle["op"] + "\"");
+  for (const TomlValue& item : value.items)
+    contract.oracles.push_back(read_relation(item, contract));
+  if (contract.oracles.empty()) throw InputError(value.where, "'oracle' lists no relations");
 }
 
 void read_ownership(const TomlValue& value, Contract& contract) {
@@ -123,7 +219,6 @@ void read_policy(const TomlValue& value, Contract& contract) {
     policy.tie = expect_choice<TiePolicy>(
         *tie, "policy 'tie'",
         {{"first", TiePolicy::first}, {"last", TiePolicy::last}, {"free", TiePolicy::free}});
-  if (policy.tie) note_later(contract, table.need("tie").where, "policy.tie");
   if (const TomlValue* zero = table.find("zero_order"))
     policy.zero_order = expect_choice<ZeroOrderPolicy>(
         *zero, "policy 'zero_order'",

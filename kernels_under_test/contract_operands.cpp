@@ -257,7 +257,12 @@ void read_index_rules(const TableReader& table, const std::vector<std::string>& 
   if (const TomlValue* dead = table.find("dead")) {
     if (operand.live == nullptr) throw InputError(dead->where, "'dead' needs 'live'");
     operand.dead = expect_choice<Dead>(*dead, "'dead'",
-                                       {{"poison", Dead::poison}, {"in_range", Dead::in_range}});
+                                       {{"poison", Dead::poison},
+                                        {"in_range", Dead::in_range},
+                                        {"none", Dead::none}});
+    if (operand.dead == Dead::none && operand.kind != OperandKind::index)
+      throw InputError(dead->where, "'dead' of '" + operand.name +
+                                        "' is \"none\", which only index operands can hold");
   }
 }
 
@@ -365,9 +370,8 @@ OperandSpec read_operand(const TableReader& table, const std::vector<std::string
   read_presence(table, operands, operand);
   read_aliases(table, operands, operand);
   if (const TomlValue* valid = table.find("valid")) read_valid(*valid, operand);
-  for (const char* later : {"may_alias", "valid"})
-    if (const TomlValue* found = table.find(later))
-      note_later(contract, found->where, std::string(later) + " of '" + operand.name + "'");
+  if (const TomlValue* alias = table.find("may_alias"))
+    note_later(contract, alias->where, "may_alias of '" + operand.name + "'");
   operand.overread = table.expression("overread");
   if (const TomlValue* pack = table.find("pack")) read_packing(*pack, contract, operand);
   check_dtype_fits(table.need("dtype"), contract, operand);

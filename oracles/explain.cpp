@@ -8,84 +8,15 @@
 
 #include "oracles/accuracy_table.hpp"
 #include "oracles/functions.hpp"
-#include "oracles/judge_impl.hpp"
+#include "oracles/case_judge.hpp"
+#include "oracles/number_text.hpp"
+#include "oracles/untouched.hpp"
 #include "oracles/walk.hpp"
 
 namespace assay {
 namespace {
 
 constexpr size_t kInputsListed = 8;
-
-/// Shortest text that reads back as the same double.
-std::string shortest(double x) {
-  if (std::isnan(x)) return "NaN";
-  if (std::isinf(x)) return x > 0 ? "inf" : "-inf";
-  char buffer[40];
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, x).ptr;
-  return {buffer, end};
-}
-
-/// Shortest text that reads back in the element's own type.
-std::string element_text(DType type, uint64_t bits) {
-  if (is_integer(type)) {
-    const __int128 value = to_integer(type, bits);
-    return value < 0 ? std::to_string(static_cast<int64_t>(value))
-                     : std::to_string(static_cast<uint64_t>(value));
-  }
-  const double x = to_double(type, bits);
-  if (!std::isfinite(x)) return shortest(x);
-  if (type == DType::f64) return shortest(x);
-  char buffer[40];
-  double back = 0;
-  for (int digits = 1; digits < 10; ++digits) {
-    std::snprintf(buffer, sizeof buffer, "%.*g", digits, x);
-    std::from_chars(buffer, buffer + std::char_traits<char>::length(buffer), back);
-    if (round_to_bits(type, back) == round_to_bits(type, x)) break;
-  }
-  return shortest(back);  // -10, not -1e+01
-}
-
-/// As many digits as the exact value has beside it: 0.18 of one type and of another are not equal.
-std::string full_text(DType type, uint64_t bits) {
-  const double x = is_integer(type) ? 0 : to_double(type, bits);
-  if (is_integer(type) || !std::isfinite(x)) return element_text(type, bits);
-  char buffer[40];
-  std::snprintf(buffer, sizeof buffer, "%.17g", x);
-  return buffer;
-}
-
-std::string brief(double x) {
-  char buffer[40];
-  std::snprintf(buffer, sizeof buffer, "%.6g", x);
-  return buffer;
-}
-
-/// A multiple above 1 never reads as 1.
-std::string multiple(double x) {
-  char buffer[40];
-  for (int digits = 4; digits <= 17; ++digits) {
-    std::snprintf(buffer, sizeof buffer, "%.*g", digits, x);
-    if (x == 1 || std::string_view(buffer) != "1") break;
-  }
-  return buffer;
-}
-
-std::string hex(DType type, uint64_t bits) {
-  char buffer[24];
-  std::snprintf(buffer, sizeof buffer, "0x%0*llx", std::max(1, bit_width(type) / 4),
-                static_cast<unsigned long long>(bits));
-  return buffer;
-}
-
-std::string wide_text(__int128 x) {
-  if (x == 0) return "0";
-  std::string digits;
-  const bool negative = x < 0;
-  auto rest = negative ? -static_cast<unsigned __int128>(x) : static_cast<unsigned __int128>(x);
-  for (; rest > 0; rest /= 10) digits += static_cast<char>('0' + static_cast<int>(rest % 10));
-  if (negative) digits += '-';
-  return {digits.rbegin(), digits.rend()};
-}
 
 class Explainer {
  public:
@@ -95,6 +26,7 @@ class Explainer {
         formula_(formula),
         rows_(formula.rows),
         instance_(instance),
+        outputs_(outputs),
         output_(output),
         at_(output.coordinates(logical)),
         settings_(settings_for(contract, instance)) {
@@ -118,7 +50,8 @@ class Explainer {
       report_.rule = "R1";
       report_.accepted = "a value: the kernel left this element unwritten";
     }
-    if (root_ == nullptr) return std::move(report_);
+    const bool outside = !holds(valid_box(instance_, outputs_, output_), at_);
+    if (root_ == nullptr || root_->scatters || outside) return explain_noted();
     list_inputs();
     if (root_->raw_node >= 0)
       explain_bits();
@@ -130,6 +63,21 @@ class Explainer {
   }
 
  private:
+  /// What no formula over the output's own dimensions says: judges again and takes a note.
+  ElementReport explain_noted() {
+    const JudgeOptions options;
+    CaseState state{contract_, formula_, instance_, outputs_, options, settings_};
+    state.tally.watch(output_, output_.linear(at_));
+    judge_case(state);
+    const ElementNote& note = state.tally.note;
+    if (!note.rule.empty()) set_rule(note.rule.c_str());
+    if (report_.accepted.empty())
+      report_.accepted = note.accepted.empty() ? "what the kernel wrote" : note.accepted;
+    report_.exact = report_.accepted;
+    report_.error_text = note.error;
+    return std::move(report_);
+  }
+
   std::string dim_name(int dim) const { return formula_.graph.dims[static_cast<size_t>(dim)]; }
   const Node& node(int id) const { return formula_.graph.nodes[static_cast<size_t>(id)]; }
 
@@ -472,6 +420,7 @@ class Explainer {
   CompiledFormula& formula_;
   RowEvaluator& rows_;
   const Instance& instance_;
+  const OutputReader& outputs_;
   const Tensor& output_;
   const std::vector<int64_t> at_;
   const EvaluationSettings settings_;

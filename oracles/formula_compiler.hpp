@@ -107,6 +107,8 @@ class FormulaCompiler {
 
   // graph.cpp: outputs
   void add_root(const FormulaLine& line, const OperandSpec& operand, int id);
+  void add_scatter(const FormulaLine& line, const OperandSpec& operand, int id, FormulaRoot& root);
+  void add_relation(int oracle);
   /// quant() saturates; so does a conversion to an 8-bit type whose contract says so.
   bool saturates(const Expr& e, DType type) const;
   static int axis_named(const FormulaLine& line, const OperandSpec& operand,

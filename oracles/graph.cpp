@@ -5,6 +5,8 @@
 #include <bit>
 #include <utility>
 
+#include "generators/values.hpp"
+#include "kernels_under_test/relations.hpp"
 #include "oracles/formula_compiler.hpp"
 
 namespace assay {
@@ -14,6 +16,9 @@ FormulaCompiler::FormulaCompiler(const Contract& contract, const Variant& varian
   for (const OperandSpec& operand : contract.args)
     for (const Dimension& dimension : operand.shape)
       if (!dimension.name.empty()) dim_id(dimension.name);
+  // A size that some reduction runs over is an index from the first line on.
+  for (const std::string& name : reduced_dimensions(contract))
+    if (is_size(name)) dim_id(name);
 }
 
 Graph FormulaCompiler::compile() {
@@ -26,7 +31,22 @@ Graph FormulaCompiler::compile() {
     if (is_output) add_root(line, *operand, node);
     if (line.scatter.empty()) lines_[line.name] = node;
   }
+  for (size_t k = 0; k < contract_.oracles.size(); ++k) add_relation(static_cast<int>(k));
   return std::move(graph_);
+}
+
+void FormulaCompiler::add_relation(int oracle) {
+  RelationRoot root;
+  root.oracle = oracle;
+  for (const OracleRole& role : contract_.oracles[static_cast<size_t>(oracle)].roles) {
+    if (role.expr == nullptr) continue;
+    const OracleSpec& spec = contract_.oracles[static_cast<size_t>(oracle)];
+    if (find_role(*find_relation_form(spec.op), role.name)->form != RoleForm::value) continue;
+    root_expression_ = role.expr.get();
+    const int id = compile(*role.expr);
+    root.values[role.name] = node(id).integral ? id : arithmetic(id, *role.expr);
+  }
+  graph_.relations.push_back(std::move(root));
 }
 
 DType FormulaCompiler::effective_accumulator() const {
@@ -140,7 +160,8 @@ void FormulaCompiler::add_root(const FormulaLine& line, const OperandSpec& opera
   root.operand = operand_position(operand);
   root.line = to_text(*line.expr);
   const DType type = resolve_dtype(operand, variant_);
-  if ((node(id).op == Op::load || node(id).op == Op::gather) && node(id).type == type) {
+  const bool moves = (node(id).op == Op::load || node(id).op == Op::gather) && !line.accumulates;
+  if (moves && node(id).type == type) {
     Node raw = node(id);
     raw.raw = true;
     raw.integral = true;
@@ -151,14 +172,45 @@ void FormulaCompiler::add_root(const FormulaLine& line, const OperandSpec& opera
     root.scatter_indices.push_back(integer_node(*index));
     root.scatter_axes.push_back(axis_named(line, operand, label));
   }
-  if (!root.scatters) check_dims(line, operand, id);
+  if (root.scatters)
+    add_scatter(line, operand, id, root);
+  else
+    check_dims(line, operand, id);
   root.saturates = is_floating(type) && saturates(*line.expr, type);
-  if (is_floating(type)) id = output_value(id, type, *line.expr);
+  if (is_floating(type) && line.accumulates)
+    id = arithmetic(id, *line.expr);
+  else if (is_floating(type))
+    id = output_value(id, type, *line.expr);
   if (!is_floating(type) && !node(id).integral)
     fail(*line.expr,
          "'" + line.name + "' is " + std::string(name(type)) + ", its formula is a real number");
   root.node = id;
   graph_.roots.push_back(std::move(root));
+}
+
+void FormulaCompiler::add_scatter(const FormulaLine& line, const OperandSpec& operand, int id,
+                                  FormulaRoot& root) {
+  root.accumulates = line.accumulates;
+  const auto add = [&root](int dim) {
+    auto& dims = root.writer_dims;
+    if (std::find(dims.begin(), dims.end(), dim) == dims.end()) dims.push_back(dim);
+  };
+  for (const int index : root.scatter_indices)
+    for (const int dim : node(index).dims) add(dim);
+  for (const int dim : node(id).dims) {
+    bool in_row = false;
+    for (size_t axis = 0; axis < operand.shape.size(); ++axis)
+      in_row |= operand.shape[axis].name == graph_.dims[static_cast<size_t>(dim)] &&
+                std::find(root.scatter_axes.begin(), root.scatter_axes.end(),
+                          static_cast<int>(axis)) == root.scatter_axes.end();
+    if (in_row) continue;
+    const auto& dims = root.writer_dims;
+    if (!line.accumulates && std::find(dims.begin(), dims.end(), dim) == dims.end())
+      throw InputError(line.where, "formula of '" + line.name + "' varies over '" +
+                                       graph_.dims[static_cast<size_t>(dim)] +
+                                       "', over which no index on the left varies");
+    add(dim);
+  }
 }
 
 bool FormulaCompiler::saturates(const Expr& e, DType type) const {

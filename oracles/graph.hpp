@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -96,15 +97,25 @@ struct FormulaRoot {
   int raw_node = -1;       ///< bits are moved and nothing else: compared bit by bit (rule R2)
   bool saturates = false;  ///< beyond the largest finite number that number is written
   bool scatters = false;
+  bool accumulates = false;          ///< scattered: `node` is added to what is there
   std::vector<int> scatter_axes;     ///< axis of the output that ...
   std::vector<int> scatter_indices;  ///< ... this integer node subscripts
+  /// Scattered: dimensions that one writer is a point of; the output's other axes are its row.
+  std::vector<int> writer_dims;
   std::string line;                  ///< text of the formula, for reports
+};
+
+/// What the roles of a relation stand for (kernels_under_test/relations.hpp).
+struct RelationRoot {
+  int oracle = -1;                    ///< position in Contract::oracles
+  std::map<std::string, int> values;  ///< node of each role that is an expression
 };
 
 struct Graph {
   std::vector<Node> nodes;  ///< arguments come before their users
   std::vector<std::string> dims;
   std::vector<FormulaRoot> roots;
+  std::vector<RelationRoot> relations;
   bool reduced_dim(int dimension) const;  ///< some reduction runs over it
 };
 

@@ -49,7 +49,51 @@ class PageReader : public OutputReader {
     }
   }
 
+  std::vector<std::pair<int64_t, int64_t>> stored(const Tensor& tensor) const override {
+    const int region = regions_.at(tensor.position);
+    const auto bytes = static_cast<uint64_t>(byte_size(tensor.dtype));
+    const uint64_t base = buffer_address(tensor);
+    std::vector<std::pair<int64_t, int64_t>> ranges;
+    for (const Page* page : memory_->touched_pages()) {
+      if (page->region != region || page->high <= page->low) continue;
+      const uint64_t start = page->number << kPageBits;
+      const auto low = static_cast<int64_t>((start + static_cast<uint64_t>(page->low) - base) / bytes);
+      const auto high =
+          static_cast<int64_t>((start + static_cast<uint64_t>(page->high) - 1 - base) / bytes) + 1;
+      add_stored(tensor, low, high, ranges);
+    }
+    std::sort(ranges.begin(), ranges.end());
+    size_t kept = 0;
+    for (const auto& range : ranges) {
+      if (kept > 0 && range.first <= ranges[kept - 1].second)
+        ranges[kept - 1].second = std::max(ranges[kept - 1].second, range.second);
+      else
+        ranges[kept++] = range;
+    }
+    ranges.resize(kept);
+    return ranges;
+  }
+
  private:
+  /// Storage positions [low, high) as ranges of logical indices.
+  static void add_stored(const Tensor& tensor, int64_t low, int64_t high,
+                         std::vector<std::pair<int64_t, int64_t>>& ranges) {
+    high = std::min(high, tensor.storage_elements);
+    if (tensor.is_contiguous()) {
+      low = std::max(low, tensor.offset);
+      if (low < high) ranges.emplace_back(low - tensor.offset, high - tensor.offset);
+      return;
+    }
+    for (int64_t at = low; at < high; ++at) {
+      const auto logical = tensor.logical_of(at);
+      if (!logical) continue;
+      if (!ranges.empty() && ranges.back().second == *logical)
+        ++ranges.back().second;
+      else
+        ranges.emplace_back(*logical, *logical + 1);
+    }
+  }
+
   void read_run(int region, int64_t offset, int64_t count, int bytes, uint8_t* bits,
                 uint8_t* written) const {
     uint8_t flags[4096];

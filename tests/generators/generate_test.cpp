@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <set>
 
 #include "generators/facts.hpp"
@@ -251,6 +252,35 @@ y = "x + sum(v, m)"
     EXPECT_LE(c.blocks.size(), 2u);
   }
   EXPECT_EQ(at_limit, 1);
+}
+
+/// A contract whose estimate of work is far too high has no cases but its least one.
+TEST(Generate, EveryShippedKernelHasManyCases) {
+  const std::string folder = std::string(ASSAY_SOURCE_DIR) + "/kernels_under_test/kernels";
+  int contracts = 0;
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    if (file.path().extension() != ".toml") continue;
+    ++contracts;
+    const Contract contract = load_contract(file.path().string());
+    EXPECT_GE(covering_cases(contract).size(), 30u) << contract.name;
+    std::set<std::map<std::string, int64_t>> sizes;
+    for (uint64_t seed = 0; seed < 100; ++seed)
+      sizes.insert(generate_case(contract, Seed{seed}).sizes);
+    EXPECT_GE(sizes.size(), 25u) << contract.name;
+  }
+  EXPECT_GE(contracts, 20);
+}
+
+/// What a formula writes by index costs its writers' rows, however large the operand is.
+TEST(Generate, WorkOfWhatIsWrittenByIndexIsThatOfItsWriters) {
+  const Contract contract = load_contract(std::string(ASSAY_SOURCE_DIR) +
+                                          "/kernels_under_test/kernels/reshape_and_cache.toml");
+  Case c;
+  c.kernel = contract.name;
+  c.types = {{"T", DType::f16}};
+  c.sizes = {{"tokens", 3}, {"pages", 1000000}, {"heads", 2}, {"D", 64}, {"BS", 16}};
+  const int64_t threads = 3 * 128;
+  EXPECT_EQ(work_estimate(instantiate(contract, c)), threads + 3 * 2 * 64);
 }
 
 TEST(Generate, ReachesEveryClassAndSize) {

@@ -127,6 +127,13 @@ TEST(IndexValues, PrefixSumsAddUpWithoutBeingMaterialised) {
   EXPECT_EQ(tail[1] - tail[0], values(huge, "lens", far, 1)[0]);
 }
 
+TEST(IndexValues, DeadEntriesThatNameNothingAreMinusOne) {
+  const Contract contract = index_contract(
+      R"(shape = ["n"], domain = "0..v - 1", distinct = true, live = "n % 5 != 3", dead = "none")");
+  const auto idx = values(instantiate(contract, sized(1, 100, 100)), "idx", 0, 100);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(idx[i] == -1, i % 5 == 3) << i;
+}
+
 TEST(IndexValues, DeadEntriesArePoisonOrInRange) {
   const std::string live = R"(shape = ["b", "n"], domain = "0..v - 1", live = "n < lens[b]")";
   for (const bool poison : {true, false}) {

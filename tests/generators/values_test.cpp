@@ -248,6 +248,21 @@ TEST(Values, WitnessRowsOutgrowNarrowAccumulators) {
   }
 }
 
+TEST(Values, AnOddWitnessRowEndsInItsTail) {
+  for (const int64_t cols : {1, 3, 1001}) {
+    const auto plain = sum_values(sum_contract(), DType::f16, 2, cols, {"witness", {}});
+    const auto tailed = sum_values(sum_contract(), DType::f16, 2, cols, {"witness", {{"tail", 3}}});
+    for (int64_t row = 0; row < 2; ++row)
+      for (int64_t i = 0; i < cols; ++i) {
+        const auto at = static_cast<size_t>(row * cols + i);
+        EXPECT_EQ(std::abs(tailed[at]), i == cols - 1 ? 3 : std::abs(plain[at]));
+        EXPECT_EQ(plain[at] == 0, i == cols - 1);
+      }
+  }
+  const auto even = sum_values(sum_contract(), DType::f16, 1, 4, {"witness", {{"tail", 3}}});
+  EXPECT_GE(std::abs(even[3]), 1024);
+}
+
 TEST(Values, WitnessPartialSumsBreakAHalfAccumulator) {
   const auto x = sum_values(sum_contract(), DType::f16, 1, 1000, {"witness", {}});
   double exact = 0, half = 0;

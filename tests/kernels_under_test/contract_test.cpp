@@ -176,9 +176,8 @@ TEST(Contract, EverySectionKey) {
   EXPECT_EQ(c.policy.cast_overflow, CastOverflowPolicy::wrap);
   std::vector<std::string> expected;
   for (const char* key :
-       {"45: may_alias of 'out'", "46: valid of 'out'", "161: accuracy.peer_ratio",
-        "167: policy.tie", "168: policy.zero_order = \"signed\"", "4: property 'rows_independent'",
-        "4: property 'padding_free'", "5: builds"})
+       {"45: may_alias of 'out'", "161: accuracy.peer_ratio", "168: policy.zero_order = \"signed\"",
+        "4: property 'rows_independent'", "4: property 'padding_free'", "5: builds"})
     expected.push_back(kFolder + "wide.toml:" + key);
   EXPECT_EQ(c.not_yet, expected);
 }
@@ -232,16 +231,46 @@ TEST(Contract, LaterPartsAreAcceptedAndNamed) {
 }
 
 TEST(Contract, OracleInPlaceOfAFormula) {
-  const Contract c = parse_contract(
-      "name = \"k\"\nsource = { ptx = \"pool.cu\", entry = \"k\" }\n"
-      "oracle = { op = \"topk\", k = 4, largest = true }\nlaunch = { grid = 1, block = 32 }\n"
-      "[[args]]\nname = \"y\"\nkind = \"output\"\ndtype = \"f32\"\nshape = [4]\n",
-      kFolder + "k.toml");
+  const auto with = [](const std::string& oracle) {
+    return parse_contract("name = \"k\"\nsource = { ptx = \"pool.cu\", entry = \"k\" }\n" + oracle +
+                              "\nlaunch = { grid = 1, block = 32 }\n"
+                              "[[args]]\nname = \"y\"\nkind = \"output\"\ndtype = \"f32\"\n"
+                              "shape = [4]\n[[args]]\nname = \"x\"\nkind = \"input\"\n"
+                              "dtype = \"f32\"\nshape = [\"cols: 8\"]\n",
+                          kFolder + "k.toml");
+  };
+  const Contract c = with(
+      "oracle = { op = \"topk\", of = \"x\", along = \"cols\", k = 4, values = \"y\", sorted = "
+      "false }");
   EXPECT_EQ(c.source.language, Language::ptx);
-  EXPECT_EQ(c.oracle.at("op"), "topk");
-  EXPECT_EQ(c.oracle.at("k"), "4");
-  EXPECT_EQ(c.oracle.at("largest"), "true");
-  EXPECT_EQ(c.not_yet, (std::vector<std::string>{kFolder + "k.toml:3: oracle.op = \"topk\""}));
+  ASSERT_EQ(c.oracles.size(), 1u);
+  EXPECT_EQ(c.oracles[0].op, "topk");
+  EXPECT_EQ(c.oracles[0].find("k")->expr->integer, 4);
+  EXPECT_EQ(c.oracles[0].find("values")->text, "y");
+  EXPECT_EQ(c.oracles[0].find("sorted")->text, "false");
+  EXPECT_EQ(c.oracles[0].find("largest"), nullptr);
+  EXPECT_TRUE(c.not_yet.empty());
+  const auto message = [&](const std::string& oracle) -> std::string {
+    try {
+      with(oracle);
+    } catch (const InputError& error) {
+      return std::string(error.what()).substr(kFolder.size());
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(message("oracle = { op = \"topc\" }"),
+            "k.toml:3:18: unknown relation 'topc' (did you mean 'topk'?)");
+  EXPECT_EQ(message("oracle = { op = \"topk\", of = \"x\" }"),
+            "k.toml:3:12: relation 'topk' needs 'along'");
+  EXPECT_EQ(message("oracle = { op = \"topk\", off = \"x\" }"),
+            "k.toml:3:25: relation 'topk' has no 'off' (did you mean 'of'?)");
+  EXPECT_EQ(message("oracle = { op = \"bernoulli\", mask = \"x\", p = 0.5 }"),
+            "k.toml:3:39: 'mask' of 'oracle' needs an output, not 'x'");
+  EXPECT_EQ(
+      message("oracle = { op = \"topk\", of = \"z\", along = \"cols\", k = 1, values = \"y\" }"),
+      "k.toml:3:31: unknown name 'z' in a formula; expected one of cols, y, x");
+  EXPECT_EQ(message("oracle = { op = \"topk\", of = \"x\", along = \"cols\", k = 1 }"),
+            "k.toml:3:12: relation 'topk' names no output");
 }
 
 TEST(Contract, VariantsHaveTextAndGiveTypes) {

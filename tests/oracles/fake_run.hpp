@@ -48,6 +48,9 @@ class FakeRun : public OutputReader {
     Output& out = outputs_.at(name);
     std::memcpy(out.bits.data() + k * out.bytes, &bits, static_cast<size_t>(out.bytes));
   }
+  void write(const std::string& name, int64_t k) {
+    outputs_.at(name).written[static_cast<size_t>(k)] = 1;
+  }
   void unwrite(const std::string& name, int64_t k) {
     outputs_.at(name).written[static_cast<size_t>(k)] = 0;
   }

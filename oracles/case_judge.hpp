@@ -1,0 +1,148 @@
+// Private to the judge: the judging of one case, box by box.
+//
+// Matches cheaply in the first tier, decides what is left element by element, goes up a tier only
+// for doubts (oracles/RULES.md). `case_judge.cpp` walks outputs and keeps the verdict; integers and
+// reals have a file each.
+#pragma once
+
+#include <vector>
+
+#include "oracles/accept.hpp"
+#include "oracles/judge_impl.hpp"
+#include "oracles/tally.hpp"
+#include "oracles/walk.hpp"
+
+namespace assay {
+
+/// What all that judge one case share.
+struct CaseState {
+  const Contract& contract;
+  CompiledFormula& formula;
+  const Instance& instance;
+  const OutputReader& outputs;
+  const JudgeOptions& options;
+  const EvaluationSettings settings;
+  Tally tally;
+};
+
+/// Judges every output of a case.
+Verdict judge_case(CaseState& state);
+
+/// In the tiers above the first: one element whose exact value is `node` at `single`.
+Decision decide_higher(CaseState& state, int node, bool saturates, DType type, const Cell& cell,
+                       const Chunk& single, double lo, double hi);
+
+/// Judges what the case's blocks own of every output.
+class CaseJudge {
+ public:
+  explicit CaseJudge(CaseState& state)
+      : state_(state),
+        contract_(state.contract),
+        formula_(state.formula),
+        rows_(state.formula.rows),
+        instance_(state.instance),
+        outputs_(state.outputs),
+        options_(state.options),
+        settings_(state.settings),
+        verdict_(state.tally.verdict) {}
+
+  void run();
+
+ private:
+  /// An element that the fast match left.
+  struct Open {
+    int64_t place = 0;  ///< in the chunk's output box, row-major
+    int64_t at = 0;     ///< in the root's array
+    double v = 0, e = 0, lo = 0, hi = 0;
+  };
+  class ArgumentView;
+
+  // Boxes and chunks.
+  void judge_output(const Tensor& tensor);
+  /// Halves the outermost dimension until the largest array of a chunk fits.
+  void split(std::vector<int64_t> low, std::vector<int64_t> extent);
+  /// A reduction runs over it, so every chunk evaluates it whole: splitting would repeat the work.
+  bool fixed_whole(size_t axis) const;
+  int64_t largest_array(const std::vector<int64_t>& low, const std::vector<int64_t>& extent) const;
+  void judge_chunk(const std::vector<int64_t>& low, const std::vector<int64_t>& extent);
+
+  // Places, and what is wrong there.
+  std::vector<int64_t> coordinates(int64_t place) const;
+  /// The chunk's output box as a grid over the graph's dimensions; unnamed axes have extent 1.
+  Grid output_grid() const;
+  uint64_t got_bits(int64_t place) const {
+    return packed_bits(bits_.data(), place, byte_size(output_->dtype));
+  }
+  void ask(const char* line) { state_.tally.ask(line); }
+  void list_unwritten();
+  /// `times`: its distance from the exact value as a multiple of what is allowed.
+  void wrong(int64_t place, const char* rule, double times) {
+    state_.tally.wrong(*output_, output_->linear(coordinates(place)), rule, times);
+  }
+
+  // Bits and integers.
+  template <typename Check>
+  void each_integer(const Value& value, Check check) {
+    const Grid out = output_grid();
+    std::vector<int64_t> first(*low_);
+    const int64_t base = position_in(formula_.graph, value.grid, *output_, first);
+    for_runs<1>(out, {&value.grid},
+                [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
+                  for (int64_t k = 0; k < n; ++k)
+                    if (written_[static_cast<size_t>(done + k)] != 0)
+                      check(done + k, base + offset[0] + k * stride[0]);
+                });
+  }
+  void judge_bits();
+  void judge_integers();
+  /// An index is right if its score's upper limit reaches the greatest lower limit (rule R14).
+  void judge_indices(const Node& node);
+  /// A code is right if some point of the enclosure converts to it (rule R15).
+  void judge_codes(const Node& node);
+
+  // Reals.
+  void judge_reals();
+  void match(const Value& value);
+  void match_block(const rows::Kernels& kernels, const rows::MatchFormat& constants,
+                   ArgumentView& view, int64_t place, int64_t at, int64_t stride, int n);
+  bool zero_rows_matter() const { return contract_.policy.empty == EmptyPolicy::zero; }
+  Cell cell(const Open& open) const;
+  Decision decided(const Cell& c, const Margins& m, const Open& open) const;
+  double times_allowed(const Open& open) const;
+  Decision first_decision(const Open& open) const;
+  Decision higher_decision(const Open& open);
+  void count_accepted(const Open& open);
+  /// Rejected by the plain reading: a policy may widen what is accepted.
+  void judge_rejected(const std::vector<Open>& rejected);
+  /// The formula gives NaN although no input is NaN: an all-masked row, 0/0 (rule R8).
+  bool empty_row_accepts(const Open& open);
+  bool row_has_nan_or_infinity(const Open& open);
+  /// range = "naive": intermediates of the declared form may overflow (rule R7).
+  std::vector<Open> judge_widened(const std::vector<Open>& rejected);
+
+  void conclude();
+  bool owned_without_formula() const;
+
+  CaseState& state_;
+  const Contract& contract_;
+  CompiledFormula& formula_;
+  RowEvaluator& rows_;
+  const Instance& instance_;
+  const OutputReader& outputs_;
+  const JudgeOptions& options_;
+  const EvaluationSettings& settings_;
+  Verdict& verdict_;
+  const FormulaRoot* root_ = nullptr;
+  const Tensor* output_ = nullptr;
+  const std::vector<int64_t>* low_ = nullptr;
+  const std::vector<int64_t>* extent_ = nullptr;
+  int64_t count_ = 0;
+  Chunk chunk_;
+  std::vector<uint8_t> bits_;
+  std::vector<uint8_t> written_;
+  std::vector<double> got_;
+  std::vector<uint8_t> ok_;
+  std::vector<Open> open_;
+};
+
+}  // namespace assay

@@ -1,0 +1,88 @@
+// Outputs judged bit by bit, integers, indices and codes (rules R2, R3, R14, R15).
+#include <algorithm>
+#include <cmath>
+
+#include "oracles/case_judge.hpp"
+#include "oracles/codes.hpp"
+
+namespace assay {
+
+void CaseJudge::judge_bits() {
+  const Value& value = rows_.at(root_->raw_node, chunk_);
+  const int bytes = byte_size(output_->dtype);
+  each_integer(value, [&](int64_t place, int64_t at) {
+    const bool known = value.status == nullptr || value.status[at] == kKnown;
+    if (!known)
+      ++verdict_.no_bound;
+    else if (packed_bits(bits_.data(), place, bytes) != static_cast<uint64_t>(value.i[at]))
+      wrong(place, "R2", HUGE_VAL);
+  });
+}
+
+void CaseJudge::judge_integers() {
+  const Node& node = formula_.graph.nodes[static_cast<size_t>(root_->node)];
+  if (node.op == Op::argmax || node.op == Op::argmin) return judge_indices(node);
+  const bool from_real =
+      node.op == Op::cast && !formula_.graph.nodes[static_cast<size_t>(node.args[0])].integral;
+  if (from_real) return judge_codes(node);
+  const Value& value = rows_.at(root_->node, chunk_);
+  each_integer(value, [&](int64_t place, int64_t at) {
+    const uint8_t status = value.status == nullptr ? uint8_t{kKnown} : value.status[at];
+    const IntegerExpectation expected = expected_integer(contract_, formula_.graph, root_->node,
+                                                         output_->dtype, value.i[at], status);
+    if (expected.missing_policy) ask(kAskCast);
+    if (!expected.bounded)
+      ++verdict_.no_bound;
+    else if (expected.bits != got_bits(place))
+      wrong(place, "R3", HUGE_VAL);
+  });
+}
+
+void CaseJudge::judge_indices(const Node& node) {
+  const Value& index = rows_.at(root_->node, chunk_);
+  const Value& a = rows_.at(node.args[0], chunk_);
+  const int along = node.reduced[0];
+  const Grid lines = index.grid;
+  std::vector<int64_t> base(static_cast<size_t>(std::max<int64_t>(lines.size, 1)));
+  for_runs<1>(lines, {&a.grid},
+              [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
+                for (int64_t k = 0; k < n; ++k)
+                  base[static_cast<size_t>(done + k)] = offset[0] + k * stride[0];
+              });
+  each_integer(index, [&](int64_t place, int64_t at) {
+    const Scores scores{a.v,
+                        a.e,
+                        a.lo,
+                        a.hi,
+                        base[static_cast<size_t>(at)],
+                        stride_along(a.grid, along),
+                        chunk_.extent[static_cast<size_t>(along)],
+                        node.op == Op::argmin ? -1.0 : 1.0};
+    const IndexExpectation expected = expected_index(scores, settings_.nan);
+    if (expected.asks_nan && !contract_.policy.nan) ask(kAskNan);
+    if (expected.candidates > 1 && !contract_.policy.tie) ask(kAskTie);
+    if (!expected.bounded)
+      ++verdict_.no_bound;
+    else if (!accepts_index(scores, expected, contract_.policy.tie,
+                            to_integer(output_->dtype, got_bits(place))))
+      wrong(place, "R14", HUGE_VAL);
+  });
+}
+
+void CaseJudge::judge_codes(const Node& node) {
+  const Value& value = rows_.at(root_->node, chunk_);
+  const Value& a = rows_.at(node.args[0], chunk_);
+  const auto of = [](const double* array, int64_t k) { return array == nullptr ? 0 : array[k]; };
+  each_integer(value, [&](int64_t place, int64_t at) {
+    const CodeRange range = accepted_codes(node, settings_.cast_overflow, a.v[at], of(a.e, at),
+                                           of(a.lo, at), of(a.hi, at));
+    if (range.missing_policy) ask(kAskCast);
+    const __int128 got = to_integer(output_->dtype, got_bits(place));
+    if (!range.bounded)
+      ++verdict_.no_bound;
+    else if (got < range.low || got > range.high)
+      wrong(place, "R15", HUGE_VAL);
+  });
+}
+
+}  // namespace assay

@@ -1,0 +1,203 @@
+// Floating-point outputs: the fast match, then decisions element by element (rules R4 to R8).
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "oracles/case_judge.hpp"
+#include "oracles/codes.hpp"
+
+namespace assay {
+
+/// Contiguous views of a run of the root's array.
+class CaseJudge::ArgumentView {
+ public:
+  explicit ArgumentView(const Value& value) : value_(value) {}
+  rows::In block(int64_t at, int64_t stride, int n) {
+    return {one(value_.v, 0, at, stride, n), one(value_.e, 1, at, stride, n),
+            one(value_.lo, 2, at, stride, n), one(value_.hi, 3, at, stride, n)};
+  }
+
+ private:
+  const double* one(const double* array, int which, int64_t at, int64_t stride, int n) {
+    static constexpr double zeros[rows::kBlock] = {};
+    if (array == nullptr) return zeros;
+    if (stride == 1) return array + at;
+    for (int k = 0; k < n; ++k) lane_[which][k] = array[at + k * stride];
+    return lane_[which];
+  }
+  const Value& value_;
+  double lane_[4][rows::kBlock];
+};
+
+void CaseJudge::judge_reals() {
+  const Value& value = rows_.at(root_->node, chunk_);
+  open_.clear();
+  match(value);
+  if (open_.empty()) return;
+  std::vector<Open> doubts;
+  std::vector<Open> rejected;
+  for (const Open& open : open_) {
+    const Decision decision = first_decision(open);
+    if (decision == Decision::accepted)
+      count_accepted(open);
+    else
+      (decision == Decision::doubt ? doubts : rejected).push_back(open);
+  }
+  for (const Open& open : doubts) {
+    const Decision decision = higher_decision(open);
+    if (decision == Decision::accepted) count_accepted(open);
+    if (decision == Decision::rejected) rejected.push_back(open);
+    if (decision == Decision::doubt) ++verdict_.undecided;
+  }
+  if (!rejected.empty()) judge_rejected(rejected);
+}
+
+void CaseJudge::match(const Value& value) {
+  got_.resize(static_cast<size_t>(count_));
+  ok_.resize(static_cast<size_t>(count_));
+  const rows::Kernels& kernels =
+      settings_.kernels != nullptr ? *settings_.kernels : rows::kernels();
+  to_doubles(kernels, output_->dtype, count_, bits_.data(), got_.data());
+  const FloatFormat format = format_of(output_->dtype);
+  const FloatFormat inside = format_of(settings_.accumulate);
+  const rows::MatchFormat constants{format.unit_roundoff(), std::ldexp(1.0, format.min_exponent),
+                                    format.largest, std::ldexp(1.0, inside.min_exponent)};
+  const Grid out = output_grid();
+  const int64_t base = position_in(formula_.graph, value.grid, *output_, *low_);
+  ArgumentView view(value);
+  for_runs<1>(out, {&value.grid},
+              [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
+                for (int64_t k = 0; k < n; k += rows::kBlock) {
+                  const int m = static_cast<int>(std::min<int64_t>(rows::kBlock, n - k));
+                  const int64_t at = base + offset[0] + k * stride[0];
+                  match_block(kernels, constants, view, done + k, at, stride[0], m);
+                }
+              });
+}
+
+void CaseJudge::match_block(const rows::Kernels& kernels, const rows::MatchFormat& constants,
+                            ArgumentView& view, int64_t place, int64_t at, int64_t stride, int n) {
+  const rows::In a = view.block(at, stride, n);
+  uint8_t* ok = ok_.data() + place;
+  const rows::MatchTotals totals = kernels.match(n, a, got_.data() + place, constants, ok);
+  verdict_.share = std::max(verdict_.share, totals.share);
+  verdict_.weak += totals.weak;
+  const bool start_higher = options_.first_tier != Tier::running_double;
+  if (totals.all && !start_higher && !zero_rows_matter()) return;
+  for (int k = 0; k < n; ++k) {
+    if (written_[static_cast<size_t>(place + k)] == 0) continue;
+    const bool nan_matters = zero_rows_matter() && std::isnan(a.v[k]);
+    if (ok[k] == 0 || start_higher || nan_matters)
+      open_.push_back({place + k, at + k * stride, a.v[k], a.e[k], a.lo[k], a.hi[k]});
+  }
+}
+
+Cell CaseJudge::cell(const Open& open) const {
+  const Cell plain = cell_of(output_->dtype, got_bits(open.place));
+  return root_->saturates ? saturated_cell(output_->dtype, plain) : plain;
+}
+
+Decision CaseJudge::decided(const Cell& c, const Margins& m, const Open& open) const {
+  return root_->saturates ? decide_saturated(output_->dtype, c, m, open.lo, open.hi)
+                          : decide(output_->dtype, c, m, open.lo, open.hi);
+}
+
+double CaseJudge::times_allowed(const Open& open) const {
+  const Cell c = cell(open);
+  return excess_of(output_->dtype, c, margins_of(c, open.v, open.e, open.lo, open.hi), open.lo,
+                   open.hi)
+      .times;
+}
+
+Decision CaseJudge::first_decision(const Open& open) const {
+  if (options_.first_tier != Tier::running_double) return Decision::doubt;
+  const Cell c = cell(open);
+  return decided(c, margins_of(c, open.v, open.e, open.lo, open.hi), open);
+}
+
+Decision decide_higher(CaseState& state, int node, bool saturates, DType type, const Cell& cell,
+                       const Chunk& single, double lo, double hi) {
+  if (accepts_anything(lo, hi)) return Decision::accepted;
+  Decision decision = Decision::doubt;
+  for (const Tier tier : {Tier::double_double, Tier::multiprecision}) {
+    if (tier < state.options.first_tier || tier > state.options.last_tier) continue;
+    ExactTier& exact =
+        tier == Tier::double_double ? *state.formula.double_double : *state.formula.multiprecision;
+    const Margins m = exact.margins(state.formula.rows, node, single, cell, lo, hi);
+    decision = saturates ? decide_saturated(type, cell, m, lo, hi) : decide(type, cell, m, lo, hi);
+    if (decision != Decision::doubt) return decision;
+  }
+  return decision;
+}
+
+Decision CaseJudge::higher_decision(const Open& open) {
+  const Chunk single = element_chunk(formula_.graph, rows_, *output_, coordinates(open.place));
+  return decide_higher(state_, root_->node, root_->saturates, output_->dtype, cell(open), single,
+                       open.lo, open.hi);
+}
+
+void CaseJudge::count_accepted(const Open& open) {
+  if (accepts_anything(open.lo, open.hi)) ++verdict_.no_bound;
+}
+
+void CaseJudge::judge_rejected(const std::vector<Open>& rejected) {
+  std::vector<Open> left;
+  for (const Open& open : rejected)
+    if (!empty_row_accepts(open)) left.push_back(open);
+  if (left.empty()) return;
+  if (contract_.policy.range != RangePolicy::safe) left = judge_widened(left);
+  for (const Open& open : left)
+    wrong(open.place, std::isnan(open.v) ? "R5" : "R4", times_allowed(open));
+}
+
+bool CaseJudge::empty_row_accepts(const Open& open) {
+  if (!std::isnan(open.v) || cell(open).value != 0) return false;
+  if (contract_.policy.empty == EmptyPolicy::nan || row_has_nan_or_infinity(open)) return false;
+  ++verdict_.widened;
+  if (!contract_.policy.empty) ask(kAskEmpty);
+  return true;
+}
+
+bool CaseJudge::row_has_nan_or_infinity(const Open& open) {
+  const std::vector<int64_t> at = coordinates(open.place);
+  const Chunk single =
+      chunk_for(formula_.graph, rows_, *output_, at, std::vector<int64_t>(at.size(), 1));
+  for (size_t id = 0; id < formula_.graph.nodes.size(); ++id) {
+    const Node& node = formula_.graph.nodes[id];
+    if (node.integral || (node.op != Op::load && node.op != Op::gather)) continue;
+    const Value& value = rows_.at(static_cast<int>(id), single);
+    for (int64_t k = 0; k < value.grid.size; ++k)
+      if (std::isnan(value.v[k]) || value.v[k] > std::numeric_limits<double>::max()) return true;
+  }
+  return false;
+}
+
+std::vector<CaseJudge::Open> CaseJudge::judge_widened(const std::vector<Open>& rejected) {
+  EvaluationSettings widened = settings_;
+  widened.widen = true;
+  rows_.restart(widened);
+  const Value& value = rows_.at(root_->node, chunk_);
+  std::vector<Open> left;
+  for (const Open& open : rejected) {
+    Open wide = open;
+    wide.lo = value.lo == nullptr ? 0 : value.lo[open.at];
+    wide.hi = value.hi == nullptr ? 0 : value.hi[open.at];
+    const bool grown = !(wide.lo <= open.lo) || !(wide.hi <= open.hi);
+    Decision decision = Decision::rejected;
+    if (grown) {
+      const Cell c = cell(wide);
+      decision = decided(c, margins_of(c, wide.v, wide.e, wide.lo, wide.hi), wide);
+    }
+    if (grown && decision == Decision::doubt) decision = higher_decision(wide);
+    if (decision == Decision::rejected) left.push_back(open);
+    if (decision == Decision::doubt) ++verdict_.undecided;
+    if (decision == Decision::accepted) {
+      ++verdict_.widened;
+      if (!contract_.policy.range) ask(kAskRange);
+    }
+  }
+  rows_.restart(settings_);
+  return left;
+}
+
+}  // namespace assay

@@ -1,0 +1,166 @@
+#include "oracles/scatter.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "oracles/codes.hpp"
+#include "oracles/number_text.hpp"
+#include "oracles/scatter_sum.hpp"
+#include "oracles/untouched.hpp"
+#include "oracles/writers.hpp"
+
+namespace assay {
+namespace {
+
+constexpr const char* kUnnamed = "no index names it";
+
+/// Outputs that hold, where an index names them, what one of their writers gives.
+class ScatterJudge {
+ public:
+  ScatterJudge(CaseState& state, const FormulaRoot& root, const Tensor& output)
+      : state_(state),
+        root_(root),
+        output_(output),
+        writers_(state, root, output),
+        bytes_(byte_size(output.dtype)) {}
+
+  void run() {
+    writers_.each_value(root_.raw_node >= 0 ? root_.raw_node : root_.node,
+                        [this](const Value& value, int64_t writer, int64_t k, int64_t at) {
+                          judge(value, writer, k, at);
+                        });
+    for (const Doubt& doubt : doubts_) settle(doubt);
+    for (const auto& [logical, shared] : shared_) conclude(logical, shared);
+    judge_untouched(state_, output_, "R18", kUnnamed, [this](int64_t logical) {
+      return writers_.find(writers_.place(logical).first) >= 0;
+    });
+  }
+
+ private:
+  struct Doubt {
+    int64_t writer = 0, k = 0, logical = 0;
+    double lo = 0, hi = 0;
+    uint64_t bits = 0;
+  };
+  /// An element that several writers name: one of them must have won.
+  struct Shared {
+    bool accepted = false;
+    bool undecided = false;
+  };
+
+  void judge(const Value& value, int64_t writer, int64_t k, int64_t at) {
+    const int64_t slot = writers_.slot(writer);
+    const int64_t logical = writers_.logical(slot, k);
+    const bool shared = writers_.writers_of(writers_.find(slot)) > 1;
+    if (shared && shared_.contains(logical) && shared_[logical].accepted) return;
+    const bool fresh = !shared || shared_.emplace(logical, Shared{}).second;
+    uint8_t element[8] = {};
+    uint8_t written = 0;
+    state_.outputs.read(output_, logical, 1, element, &written);
+    const uint64_t bits = packed_bits(element, 0, bytes_);
+    if (written == 0) {
+      if (fresh) state_.tally.unwritten(output_, logical);
+      if (shared) shared_[logical].accepted = true;  // told once
+      return;
+    }
+    if (fresh) ++state_.tally.verdict.judged;
+    Doubt doubt{writer, k, logical, 0, 0, bits};
+    const Decision decision = decide_value(value, at, doubt);
+    if (decision == Decision::doubt)
+      doubts_.push_back(doubt);
+    else
+      count(logical, shared, decision == Decision::accepted);
+    if (state_.tally.watched(output_, logical)) note(value, at, shared);
+  }
+
+  void count(int64_t logical, bool shared, bool accepted) {
+    if (shared)
+      shared_[logical].accepted |= accepted;
+    else if (!accepted)
+      wrong(logical);
+  }
+
+  void settle(const Doubt& doubt) {
+    const bool shared = shared_.contains(doubt.logical);
+    const Cell cell = cell_of(doubt.bits);
+    const Decision decision =
+        decide_higher(state_, root_.node, root_.saturates, output_.dtype, cell,
+                      writers_.single(doubt.writer, doubt.k), doubt.lo, doubt.hi);
+    if (decision != Decision::doubt)
+      return count(doubt.logical, shared, decision == Decision::accepted);
+    if (shared)
+      shared_[doubt.logical].undecided = true;
+    else
+      ++state_.tally.verdict.undecided;
+  }
+
+  void conclude(int64_t logical, const Shared& shared) {
+    if (shared.accepted) return;
+    if (shared.undecided)
+      ++state_.tally.verdict.undecided;
+    else
+      wrong(logical);
+  }
+
+  void wrong(int64_t logical) { state_.tally.wrong(output_, logical, "R17", HUGE_VAL); }
+
+  Cell cell_of(uint64_t bits) const {
+    const Cell plain = assay::cell_of(output_.dtype, bits);
+    return root_.saturates ? saturated_cell(output_.dtype, plain) : plain;
+  }
+
+  Decision decide_value(const Value& value, int64_t at, Doubt& element) {
+    Verdict& verdict = state_.tally.verdict;
+    const auto accepted = [](bool yes) { return yes ? Decision::accepted : Decision::rejected; };
+    if (root_.raw_node >= 0 || !is_floating(output_.dtype)) {
+      const uint8_t status = value.status == nullptr ? uint8_t{kKnown} : value.status[at];
+      IntegerExpectation expected{status == kKnown, static_cast<uint64_t>(value.i[at])};
+      if (root_.raw_node < 0)
+        expected = expected_integer(state_.contract, state_.formula.graph, root_.node,
+                                    output_.dtype, value.i[at], status);
+      if (expected.missing_policy) state_.tally.ask(kAskCast);
+      verdict.no_bound += expected.bounded ? 0 : 1;
+      return accepted(!expected.bounded || expected.bits == element.bits);
+    }
+    const auto of = [at](const double* array) { return array == nullptr ? 0.0 : array[at]; };
+    element.lo = of(value.lo);
+    element.hi = of(value.hi);
+    if (accepts_anything(element.lo, element.hi)) ++verdict.no_bound;
+    const Cell cell = cell_of(element.bits);
+    const Margins m = margins_of(cell, value.v[at], of(value.e), element.lo, element.hi);
+    return root_.saturates ? decide_saturated(output_.dtype, cell, m, element.lo, element.hi)
+                           : decide(output_.dtype, cell, m, element.lo, element.hi);
+  }
+
+  void note(const Value& value, int64_t at, bool shared) {
+    ElementNote& note = state_.tally.note;
+    note.rule = "R17";
+    std::string text;
+    if (value.i != nullptr && root_.raw_node >= 0)
+      text = element_text(output_.dtype, static_cast<uint64_t>(value.i[at]));
+    else
+      text = value.i != nullptr ? wide_text(value.i[at]) : shortest(value.v[at]);
+    note.accepted += (note.accepted.empty() ? (shared ? "one of " : "") : ", ") + text;
+    note.error = shared ? "what none of its writers gives" : "not what its writer gives";
+  }
+
+  CaseState& state_;
+  const FormulaRoot& root_;
+  const Tensor& output_;
+  Writers writers_;
+  const int bytes_;
+  std::map<int64_t, Shared> shared_;
+  std::vector<Doubt> doubts_;
+};
+
+}  // namespace
+
+void judge_scatter(CaseState& state, const FormulaRoot& root, const Tensor& output) {
+  if (root.accumulates)
+    judge_scatter_sum(state, root, output);
+  else
+    ScatterJudge(state, root, output).run();
+}
+
+}  // namespace assay

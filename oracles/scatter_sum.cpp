@@ -1,0 +1,205 @@
+#include "oracles/scatter_sum.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "oracles/number_text.hpp"
+#include "oracles/untouched.hpp"
+#include "oracles/writers.hpp"
+
+namespace assay {
+namespace {
+
+/// Exact for what integers and doubles of one magnitude give; otherwise 113 bits.
+using Quad = __float128;
+
+/// What was added to one element so far.
+struct Sum {
+  __int128 integer = 0;
+  Quad real = 0;
+  double magnitude = 0;  ///< of the terms, rounded up
+  double e = 0, lo = 0, hi = 0;
+  int64_t terms = 0;
+  int lowest = std::numeric_limits<int>::max();  ///< exponent of the lowest bit that some term has
+  bool known = true;
+};
+
+/// Exponent of the lowest bit of a finite number that is not 0.
+int lowest_bit(double x) {
+  int exponent = 0;
+  const double fraction = std::frexp(x, &exponent);
+  const auto bits = static_cast<int64_t>(std::ldexp(fraction, 53));
+  return exponent - 53 + __builtin_ctzll(static_cast<uint64_t>(bits));
+}
+
+double up(double x) { return x * (1 + 0x1p-46); }
+
+class ScatterSum {
+ public:
+  ScatterSum(CaseState& state, const FormulaRoot& root, const Tensor& output)
+      : state_(state),
+        root_(root),
+        output_(output),
+        writers_(state, root, output),
+        integral_(!is_floating(output.dtype)),
+        bytes_(byte_size(output.dtype)),
+        row_(writers_.row_size()),
+        sums_(writers_.named().size() * static_cast<size_t>(row_)) {}
+
+  void run() {
+    if (keeps()) add_before();
+    writers_.each_value(root_.node,
+                        [this](const Value& value, int64_t writer, int64_t k, int64_t at) {
+                          const int64_t slot = writers_.find(writers_.slot(writer));
+                          add(value, at, sums_[static_cast<size_t>(slot * row_ + k)]);
+                        });
+    for (size_t slot = 0; slot < writers_.named().size(); ++slot)
+      for (int64_t k = 0; k < row_; ++k)
+        judge(writers_.logical(writers_.named()[slot], k),
+              sums_[slot * static_cast<size_t>(row_) + static_cast<size_t>(k)]);
+    const auto named = [this](int64_t logical) {
+      return writers_.find(writers_.place(logical).first) >= 0;
+    };
+    if (keeps())
+      judge_untouched(state_, output_, "R18", "no index names it", named);
+    else
+      for (int64_t k = 0; k < output_.elements(); ++k)
+        if (!named(k)) judge(k, Sum{});
+  }
+
+ private:
+  bool keeps() const { return output_.spec->kind == OperandKind::inout; }
+
+  void add_before() {
+    std::vector<uint8_t> bits(8);
+    for (size_t slot = 0; slot < writers_.named().size(); ++slot)
+      for (int64_t k = 0; k < row_; ++k) {
+        logical_values(state_.instance, output_, writers_.logical(writers_.named()[slot], k), 1,
+                       bits.data());
+        Sum& sum = sums_[slot * static_cast<size_t>(row_) + static_cast<size_t>(k)];
+        const uint64_t before = packed_bits(bits.data(), 0, bytes_);
+        if (integral_)
+          sum.integer = to_integer(output_.dtype, before);
+        else
+          add_real(to_double(output_.dtype, before), 0, 0, 0, sum);
+        sum.terms = 1;
+      }
+  }
+
+  void add(const Value& value, int64_t at, Sum& sum) const {
+    ++sum.terms;
+    const auto of = [at](const double* array) { return array == nullptr ? 0.0 : array[at]; };
+    if (integral_) {
+      sum.known &= value.status == nullptr || value.status[at] == kKnown;
+      sum.integer += value.i[at];
+    } else {
+      add_real(value.v[at], of(value.e), of(value.lo), of(value.hi), sum);
+    }
+  }
+
+  static void add_real(double v, double e, double lo, double hi, Sum& sum) {
+    sum.real += static_cast<Quad>(v);
+    sum.magnitude = up(sum.magnitude + std::fabs(v) + e + std::max(lo, hi));
+    sum.e = up(sum.e + e);
+    sum.lo = up(sum.lo + lo);
+    sum.hi = up(sum.hi + hi);
+    if (v != 0 && std::isfinite(v)) sum.lowest = std::min(sum.lowest, lowest_bit(v));
+  }
+
+  void judge(int64_t logical, const Sum& sum) {
+    uint8_t element[8] = {};
+    uint8_t written = 0;
+    state_.outputs.read(output_, logical, 1, element, &written);
+    // An element to which nothing but zeros is added may be left alone, if it held something.
+    if (written == 0 && !keeps()) return state_.tally.unwritten(output_, logical);
+    ++state_.tally.verdict.judged;
+    const uint64_t bits = packed_bits(element, 0, bytes_);
+    if (integral_)
+      judge_integer(logical, bits, sum);
+    else
+      judge_real(logical, bits, sum);
+  }
+
+  void judge_integer(int64_t logical, uint64_t bits, const Sum& sum) {
+    const IntegerExpectation expected =
+        expected_integer(state_.contract, state_.formula.graph, root_.node, output_.dtype,
+                         sum.integer, sum.known ? uint8_t{kKnown} : uint8_t{kUndefined});
+    if (expected.missing_policy) state_.tally.ask(kAskCast);
+    if (state_.tally.watched(output_, logical))
+      state_.tally.note = {
+          "R19", wide_text(sum.integer) + ", the sum of " + std::to_string(sum.terms) + " terms",
+          "off by " + wide_text(to_integer(output_.dtype, bits) - sum.integer)};
+    if (!expected.bounded)
+      ++state_.tally.verdict.no_bound;
+    else if (expected.bits != bits)
+      state_.tally.wrong(output_, logical, "R19", HUGE_VAL);
+  }
+
+  /// (n - 1) u sum|t| in any order, or the contract's depth; 0 where every partial sum is exact.
+  double own_error(const Sum& sum) const {
+    const rows::Rounding rounding = rounding_of(state_.settings.accumulate, state_.settings.flush);
+    int64_t additions = std::max<int64_t>(sum.terms - 1, 0);
+    if (state_.settings.depth >= 0) additions = std::min(additions, state_.settings.depth);
+    if (additions == 0) return 0;
+    const int precision = format_of(state_.settings.accumulate).precision;
+    const bool exact = sum.lo == 0 && sum.hi == 0 && sum.e == 0 && !state_.settings.flush &&
+                       sum.magnitude < std::ldexp(1.0, std::min(sum.lowest, 2000) + precision);
+    if (exact) return 0;
+    const double n = static_cast<double>(additions);
+    return up(n * rounding.u * (1 + n * rounding.u) * sum.magnitude + n * rounding.eta);
+  }
+
+  void judge_real(int64_t logical, uint64_t bits, const Sum& sum) {
+    const double v = static_cast<double>(sum.real);
+    const double own = std::isfinite(v) ? own_error(sum) : 0;
+    // 113 bits: each addition loses at most 2^-113 of the magnitude; to a double, 2^-53 of v, and
+    // nothing where v is that number.
+    const Quad rest = sum.real - static_cast<Quad>(v);
+    double e = sum.e + std::fabs(static_cast<double>(rest));
+    const bool fits = sum.magnitude < std::ldexp(1.0, std::min(sum.lowest, 2000) + 112);
+    if (!fits) e += static_cast<double>(sum.terms) * 0x1p-112 * sum.magnitude;
+    const double lo = up(sum.lo + own);
+    const double hi = up(sum.hi + own);
+    const Cell cell = cell_of(output_.dtype, bits);
+    Margins m = margins_of(cell, v, std::isfinite(v) ? e : 0, lo, hi);
+    Decision decision = decide(output_.dtype, cell, m, lo, hi);
+    if (accepts_anything(lo, hi)) ++state_.tally.verdict.no_bound;
+    if (decision != Decision::accepted && overflows(sum) && !std::isfinite(cell.value)) {
+      ++state_.tally.verdict.widened;
+      if (!state_.contract.policy.range) state_.tally.ask(kAskRange);
+      decision = Decision::accepted;
+    }
+    if (state_.tally.watched(output_, logical))
+      state_.tally.note = {"R19",
+                           shortest(v) + " to within " + brief(std::max(lo, hi)) + ", the sum of " +
+                               std::to_string(sum.terms) + " terms",
+                           "off by " + brief(cell.value - v)};
+    if (decision == Decision::doubt) ++state_.tally.verdict.undecided;
+    if (decision == Decision::rejected)
+      state_.tally.wrong(output_, logical, "R19", excess_of(output_.dtype, cell, m, lo, hi).times);
+  }
+
+  /// A partial sum may pass the largest number although the total does not (rule R7).
+  bool overflows(const Sum& sum) const {
+    return state_.contract.policy.range != RangePolicy::safe &&
+           !(sum.magnitude < format_of(state_.settings.accumulate).largest);
+  }
+
+  CaseState& state_;
+  const FormulaRoot& root_;
+  const Tensor& output_;
+  Writers writers_;
+  const bool integral_;
+  const int bytes_;
+  const int64_t row_;
+  std::vector<Sum> sums_;
+};
+
+}  // namespace
+
+void judge_scatter_sum(CaseState& state, const FormulaRoot& root, const Tensor& output) {
+  ScatterSum(state, root, output).run();
+}
+
+}  // namespace assay

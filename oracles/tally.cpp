@@ -1,0 +1,46 @@
+#include "oracles/tally.hpp"
+
+#include <algorithm>
+
+namespace assay {
+namespace {
+
+constexpr size_t kWrongListed = 4096;
+
+}  // namespace
+
+void Tally::ask(const char* line) {
+  auto& lines = verdict.missing_policies;
+  if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.emplace_back(line);
+}
+
+void Tally::list(const Tensor& output, int64_t logical) {
+  if (verdict.first_output == output.spec->name && verdict.wrong_elements.size() < kWrongListed)
+    verdict.wrong_elements.push_back(logical);
+}
+
+void Tally::unwritten(const Tensor& output, int64_t logical) {
+  ++verdict.unwritten;
+  if (verdict.rule.empty()) {
+    verdict.rule = "R1";
+    verdict.first_output = output.spec->name;
+  }
+  list(output, logical);
+}
+
+void Tally::wrong(const Tensor& output, int64_t logical, const char* rule, double times) {
+  ++verdict.wrong;
+  if (verdict.rule.empty() || verdict.rule == "R1") {
+    // A wrong value goes before elements of another output that nothing was stored to.
+    if (verdict.first_output != output.spec->name) verdict.wrong_elements.clear();
+    verdict.first_output = output.spec->name;
+    verdict.rule = rule;
+  }
+  list(output, logical);
+  if (verdict.worst_element >= 0 && !(times > verdict.worst_times)) return;
+  verdict.worst_times = times;
+  verdict.worst_output = output.spec->name;
+  verdict.worst_element = logical;
+}
+
+}  // namespace assay

@@ -1,0 +1,214 @@
+// Outputs written by index: what each writer gives, what nobody names, sums, and how far is valid.
+#include <gtest/gtest.h>
+
+#include "oracles/verdict.hpp"
+#include "tests/oracles/fake_run.hpp"
+
+namespace assay {
+namespace {
+
+using testing::Experiment;
+using testing::f32_bits;
+using testing::FakeRun;
+
+/// out[slots, cols] (`kind`, `type`), index[n], x[n, cols] f32, w[n] i32, live[1] i32 output.
+Contract contract_of(const std::string& kind, const std::string& type, const std::string& formula,
+                     const std::string& more = "") {
+  return parse_contract(R"(
+name = "scatter"
+source = { cuda = "row_sum.cu", entry = "scatter" }
+sizes = { n = { min = 0, max = 100 }, slots = { min = 1, max = 100 }, cols = { min = 1, max = 9 } }
+launch = { grid = ["n"], block = ["32"] }
+args = [
+  { name = "out", kind = ")" +
+                            kind + R"(", dtype = ")" + type + R"(", shape = ["slots", "cols"] )" +
+                            more + R"( },
+  { name = "live", kind = "output", dtype = "i32", shape = [1] },
+  { name = "index", kind = "index", dtype = "i32", shape = ["n"], domain = "-1..slots" },
+  { name = "x", kind = "input", dtype = "f32", shape = ["n", "cols"] },
+  { name = "w", kind = "input", dtype = "i32", shape = ["n"] },
+]
+[formula]
+live = "2"
+)" + formula + "\n",
+                        std::string(ASSAY_SOURCE_DIR) + "/kernels_under_test/kernels/s.toml");
+}
+
+struct Scatter {
+  Experiment experiment;
+  Judge judge;
+  int cols = 2;
+
+  Scatter(const Contract& contract, const std::vector<double>& index, int64_t slots)
+      : experiment(contract), judge(experiment.contract) {
+    const auto n = static_cast<int64_t>(index.size());
+    experiment.the_case.sizes = {{"n", n}, {"slots", slots}, {"cols", cols}};
+    experiment.put("index", {n}, DType::i32, index);
+    std::vector<double> x;
+    std::vector<double> w;
+    for (int64_t i = 0; i < n; ++i) {
+      w.push_back(static_cast<double>(i + 1));
+      for (int c = 0; c < cols; ++c) x.push_back(static_cast<double>(10 * i + c) + 0.5);
+    }
+    experiment.put("x", {n, cols}, DType::f32, x);
+    experiment.put("w", {n}, DType::i32, w);
+  }
+
+  /// A run that left everything as it was, as far as the judge can see.
+  FakeRun untouched(const Instance& instance) const {
+    FakeRun run(instance);
+    const Tensor& out = *instance.find("out");
+    std::vector<uint8_t> bits(static_cast<size_t>(out.storage_bytes()));
+    logical_values(instance, out, 0, out.elements(), bits.data());
+    for (int64_t k = 0; k < out.elements(); ++k) {
+      uint64_t element = 0;
+      std::memcpy(&element, bits.data() + k * byte_size(out.dtype),
+                  static_cast<size_t>(byte_size(out.dtype)));
+      run.set("out", k, element);
+      run.unwrite("out", k);
+    }
+    run.set("live", 0, 2);
+    return run;
+  }
+};
+
+constexpr const char* kMove = "\"out[slots = index]\" = \"x\"";
+
+TEST(Scatter, NamedElementsHoldTheirWriterAndOthersWhatTheyHeld) {
+  const Scatter scatter(contract_of("inout", "f32", kMove), {3, -1, 0}, 5);
+  const Instance instance = scatter.experiment.instance();
+  FakeRun run = scatter.untouched(instance);
+  const auto put = [&](FakeRun& to, int64_t k, float v) {
+    to.set("out", k, f32_bits(v));
+    to.write("out", k);
+  };
+  put(run, 6, 0.5f);
+  put(run, 7, 1.5f);
+  put(run, 0, 20.5f);
+  put(run, 1, 21.5f);
+  EXPECT_EQ(scatter.judge.judge(instance, run).outcome, Outcome::pass);
+  EXPECT_EQ(scatter.judge.judge(instance, run).judged, 4 + 1);
+
+  FakeRun wrong = run;  // the writer's element, but of the padded token
+  put(wrong, 7, 11.5f);
+  Verdict v = scatter.judge.judge(instance, wrong);
+  EXPECT_EQ(v.rule, "R17");
+  EXPECT_EQ(v.wrong_elements, (std::vector<int64_t>{7}));
+  EXPECT_EQ(scatter.judge.explain(instance, wrong, "out", 7).rule, "R17");
+
+  FakeRun stray = run;  // nobody names slot 4
+  put(stray, 9, 1.0f);
+  v = scatter.judge.judge(instance, stray);
+  EXPECT_EQ(v.rule, "R18");
+  EXPECT_EQ(v.wrong, 1);
+  EXPECT_NE(scatter.judge.explain(instance, stray, "out", 9).error_text.find("no index names it"),
+            std::string::npos);
+
+  FakeRun missing = run;
+  missing.unwrite("out", 1);
+  v = scatter.judge.judge(instance, missing);
+  EXPECT_EQ(v.rule, "R1");
+  EXPECT_EQ(v.unwritten, 1);
+}
+
+TEST(Scatter, OfSeveralWritersAnyMayWin) {
+  const Scatter scatter(contract_of("output", "f32", kMove), {1, 1, 0}, 2);
+  const Instance instance = scatter.experiment.instance();
+  for (const float winner : {0.0f, 10.0f, 20.0f}) {
+    FakeRun run(instance);
+    run.set("live", 0, 2);
+    for (int c = 0; c < 2; ++c) {
+      run.set("out", c, f32_bits(20.5f + static_cast<float>(c)));
+      run.set("out", 2 + c, f32_bits(winner + 0.5f + static_cast<float>(c)));
+    }
+    const Verdict v = scatter.judge.judge(instance, run);
+    EXPECT_EQ(v.outcome, winner == 20.0f ? Outcome::mismatch : Outcome::pass) << winner;
+    EXPECT_EQ(v.rule, winner == 20.0f ? "R17" : "");
+  }
+}
+
+TEST(Scatter, IntegerSumsAreExact) {
+  const Scatter scatter(contract_of("output", "i32", "\"out[slots = index]\" = \"add(w)\""),
+                        {1, 1, 3, -1}, 3);  // 3 lies outside
+  const Instance instance = scatter.experiment.instance();
+  FakeRun run(instance);
+  run.set("live", 0, 2);
+  for (int c = 0; c < 2; ++c) run.set("out", 2 + c, 3);
+  EXPECT_EQ(scatter.judge.judge(instance, run).outcome, Outcome::pass);
+  FakeRun lost = run;  // one of two writers was lost
+  lost.set("out", 3, 2);
+  const Verdict v = scatter.judge.judge(instance, lost);
+  EXPECT_EQ(v.rule, "R19");
+  EXPECT_EQ(v.wrong_elements, (std::vector<int64_t>{3}));
+  EXPECT_EQ(scatter.judge.explain(instance, lost, "out", 3).error_text, "off by -1");
+  FakeRun uncleared = run;  // a bin that nobody names must be 0
+  uncleared.set("out", 0, 7);
+  EXPECT_EQ(scatter.judge.judge(instance, uncleared).rule, "R19");
+  FakeRun unwritten = run;
+  unwritten.unwrite("out", 4);
+  EXPECT_EQ(scatter.judge.judge(instance, unwritten).rule, "R1");
+}
+
+TEST(Scatter, RealSumsAllowAnyOrderAndNoMore) {
+  Scatter scatter(contract_of("inout", "f32", "\"out[slots = index]\" = \"add(x)\""), {0, 0, 0}, 1);
+  auto& overrides = scatter.experiment.the_case.overrides;
+  std::erase_if(overrides, [](const PointOverride& p) { return p.operand == "x"; });
+  // Column 0: 1e8 - 1e8 + 1 + 0.25 in some order; column 1 is exact in every order.
+  scatter.experiment.put("x", {3, 2}, DType::f32, {1e8, 1, -1e8, 2, 1, 4});
+  scatter.experiment.put("out", {1, 2}, DType::f32, {0.25, 8});
+  const Instance instance = scatter.experiment.instance();
+  const auto outcome = [&](float first, float second) {
+    FakeRun run(instance);
+    run.set("live", 0, 2);
+    run.set("out", 0, f32_bits(first));
+    run.set("out", 1, f32_bits(second));
+    return scatter.judge.judge(instance, run).outcome;
+  };
+  EXPECT_EQ(outcome(1.25f, 15), Outcome::pass);
+  EXPECT_EQ(outcome(0.0f, 15), Outcome::pass);        // 0.25 and 1 were absorbed
+  EXPECT_EQ(outcome(100.0f, 15), Outcome::mismatch);  // three additions lose at most 36
+  EXPECT_EQ(outcome(1.25f, 14), Outcome::mismatch);
+  EXPECT_EQ(outcome(1.25f, 15.000001f), Outcome::mismatch);
+}
+
+TEST(Scatter, ValidIsReadFromWhatTheKernelWrote) {
+  const Scatter scatter(
+      contract_of("output", "i32", "out = \"slots\"", ", valid = \"[0:live[0], :]\""), {0}, 4);
+  const Instance instance = scatter.experiment.instance();
+  FakeRun run = scatter.untouched(instance);
+  for (int64_t k = 0; k < 4; ++k) {
+    run.set("out", k, static_cast<uint64_t>(k / 2));
+    run.write("out", k);
+  }
+  EXPECT_EQ(scatter.judge.judge(instance, run).outcome, Outcome::pass);
+  FakeRun past = run;  // right, had it been asked for
+  past.set("out", 4, 2);
+  past.write("out", 4);
+  const Verdict v = scatter.judge.judge(instance, past);
+  EXPECT_EQ(v.rule, "R18");
+  EXPECT_EQ(v.wrong_elements, (std::vector<int64_t>{4}));
+  EXPECT_EQ(scatter.judge.explain(instance, past, "out", 4).rule, "R18");
+  EXPECT_EQ(scatter.judge.explain(instance, past, "out", 3).rule, "R3");
+  FakeRun missing = run;
+  missing.unwrite("out", 3);
+  EXPECT_EQ(scatter.judge.judge(instance, missing).rule, "R1");
+}
+
+TEST(Scatter, WhatTheFormulaCannotMeanIsRefused) {
+  const auto message = [](const std::string& formula, const std::string& more = "") -> std::string {
+    try {
+      const Judge judge(contract_of("inout", "f32", formula, more));
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return "accepted";
+  };
+  EXPECT_NE(message("\"out[slots = w[n = 0]]\" = \"x\"")
+                .find("varies over 'n', over which no index on the left varies"),
+            std::string::npos);
+  EXPECT_NE(message(kMove, ", valid = \"[0:1, :]\"").find("'valid' of an output without a plain"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace assay
