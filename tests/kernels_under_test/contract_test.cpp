@@ -265,7 +265,7 @@ TEST(Contract, OracleInPlaceOfAFormula) {
   EXPECT_EQ(message("oracle = { op = \"topk\", off = \"x\" }"),
             "k.toml:3:25: relation 'topk' has no 'off' (did you mean 'of'?)");
   EXPECT_EQ(message("oracle = { op = \"bernoulli\", mask = \"x\", p = 0.5 }"),
-            "k.toml:3:39: 'mask' of 'oracle' needs an output, not 'x'");
+            "k.toml:3:38: 'mask' of 'oracle' needs an output, not 'x'; expected y");
   EXPECT_EQ(
       message("oracle = { op = \"topk\", of = \"z\", along = \"cols\", k = 1, values = \"y\" }"),
       "k.toml:3:31: unknown name 'z' in a formula; expected one of cols, y, x");
