@@ -128,6 +128,8 @@ std::string element_text(const char* title, const ElementReport& e, const std::s
   text += stored;
   text += "  accepted  " + e.accepted + "\n";
   text += "  exact     " + e.exact + "\n";
+  if (!e.no_bound.empty()) text += "  no bound  " + e.no_bound + "\n";
+  for (const std::string& candidate : e.candidates) text += "    " + candidate + "\n";
   if (!e.error_text.empty()) text += "  error     " + e.error_text + "\n";
   if (!e.allowance_text.empty()) text += "  allowance " + e.allowance_text + "\n";
   for (const AllowanceTerm& term : e.terms) {
@@ -155,12 +157,19 @@ std::string store_text(Checker& checker, const CheckResult& result, const std::s
 
 std::string elements_text(Checker& checker, const CheckResult& result) {
   const Verdict& verdict = result.verdict;
-  if (verdict.wrong_elements.empty() || !result.run.outputs) return "";
+  if (!result.run.outputs) return "";
   const auto explained = [&](const char* title, const std::string& name, int64_t element) {
     const ElementReport report =
         checker.judge().explain(*result.instance, *result.run.outputs, name, element);
     return "\n" + element_text(title, report, store_text(checker, result, name, element));
   };
+  if (verdict.wrong_elements.empty() && verdict.undecided_element >= 0)
+    return explained("first undecided element", verdict.undecided_output,
+                     verdict.undecided_element);
+  if (result.outcome == Outcome::skipped && verdict.no_bound_element >= 0)
+    return explained("first element without a documented bound", verdict.no_bound_output,
+                     verdict.no_bound_element);
+  if (verdict.wrong_elements.empty()) return "";
   const std::string& first = verdict.first_output;
   const auto [worst, worst_element] = shown_element(verdict);
   std::string text;
@@ -262,7 +271,8 @@ std::string explain_case(Checker& checker, const Case& c, const CheckResult& res
   if (result.outcome == Outcome::skipped) text += "skipped: " + result.skipped + "\n";
   if (result.outcome == Outcome::pass) text += c.kernel + ": pass\n";
   text += "\n" + case_text(c, result);
-  if (result.run.status == RunStatus::completed && result.outcome != Outcome::skipped) {
+  const bool judged = result.outcome != Outcome::skipped || result.verdict.no_bound > 0;
+  if (result.run.status == RunStatus::completed && judged) {
     text += verdict_text(checker, result);
   }
   if (!result.run.diagnostics.empty()) text += "\n";

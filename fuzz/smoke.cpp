@@ -226,7 +226,12 @@ void file_unjudged(const Options& options, const std::vector<ContractPtr>& contr
     Case c = first.second;
     c.comments = {"not judged: " + reason};
     write_file(path, print_case(c));
-    tally.kernels[kernel].notes.insert("the first case not judged (" + reason + ") is " + path);
+    FiledFinding filed;
+    filed.finding.kernel = contracts[kernel]->name;
+    filed.case_file = path;
+    filed.contract = contracts[kernel]->path;
+    tally.kernels[kernel].notes.insert("the first case not judged (" + reason +
+                                       "): " + repro_command(filed));
   }
 }
 

@@ -138,10 +138,14 @@ struct Source {
   std::string target = "sm_80";
   std::map<DType, std::string> cxx;  ///< spelling of dtypes in the entry's template arguments
   SourceLocation where;
+  /// -ftz=true, or -use_fast_math, which implies it: f32 arithmetic flushes subnormals.
+  bool flushes_subnormals() const;
+  /// -use_fast_math, or division or square roots that are not correctly rounded.
+  bool approximates() const;
 };
 
 enum class ExpForm { direct, prescaled };
-enum class VarianceForm { two_pass, one_pass };
+enum class VarianceForm { two_pass, one_pass, welford };
 
 struct Accuracy {
   DType accumulate = DType::f32;

@@ -61,6 +61,7 @@ inline constexpr std::array kFormulaFunctions = std::to_array<FormulaFunction>({
     {"trunc", 1, 1, FormulaForm::elementwise},
     {"rint", 1, 1, FormulaForm::elementwise},
     {"is_nan", 1, 1, FormulaForm::elementwise},
+    {"is_inf", 1, 1, FormulaForm::elementwise},
     {"pow", 2, 2, FormulaForm::elementwise},
     {"atan2", 2, 2, FormulaForm::elementwise},
     {"hypot", 2, 2, FormulaForm::elementwise},

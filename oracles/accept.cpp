@@ -113,6 +113,8 @@ Decision decide(DType type, const Cell& cell, const Margins& m, double lo, doubl
     return cell.value == m.infinite * HUGE_VAL || overflow_code ? Decision::accepted
                                                                 : Decision::rejected;
   }
+  const double outward = cell.value > 0 ? hi : lo;
+  if (std::isinf(cell.value) && std::isinf(outward)) return Decision::accepted;
   if (std::isinf(m.value_error)) return Decision::doubt;
   if (got_nan && !format.has_infinity)
     return decide_overflow(format, m, m.value < 0 ? -1 : 1, m.value < 0 ? lo : hi);

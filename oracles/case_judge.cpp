@@ -109,7 +109,7 @@ void CaseJudge::judge_chunk(const std::vector<int64_t>& low, const std::vector<i
     judge_reals();
   else
     judge_integers();
-  if (rows_.saw_undecided_nan()) ask(kAskNan);
+  if (rows_.saw_undecided_nan() && !contract_.policy.nan) ask(kAskNan);
 }
 
 std::vector<int64_t> CaseJudge::coordinates(int64_t place) const {

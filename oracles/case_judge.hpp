@@ -79,6 +79,12 @@ class CaseJudge {
   void wrong(int64_t place, const char* rule, double times) {
     state_.tally.wrong(*output_, output_->linear(coordinates(place)), rule, times);
   }
+  void undecided(int64_t place) {
+    state_.tally.undecided(*output_, output_->linear(coordinates(place)));
+  }
+  void without_bound(int64_t place) {
+    state_.tally.without_bound(*output_, output_->linear(coordinates(place)));
+  }
 
   // Bits and integers.
   template <typename Check>
@@ -95,6 +101,13 @@ class CaseJudge {
   }
   void judge_bits();
   void judge_integers();
+  /// Integers, indices or codes, in the settings that `rows_` has: `suspects_` take what is wrong.
+  void compare_integers();
+  struct Suspect {
+    int64_t place = 0;
+    const char* rule = "";
+  };
+  void suspect(int64_t place, const char* rule);
   /// An index is right if its score's upper limit reaches the greatest lower limit (rule R14).
   void judge_indices(const Node& node);
   /// A code is right if some point of the enclosure converts to it (rule R15).
@@ -117,8 +130,18 @@ class CaseJudge {
   /// The formula gives NaN although no input is NaN: an all-masked row, 0/0 (rule R8).
   bool empty_row_accepts(const Open& open);
   bool row_has_nan_or_infinity(const Open& open);
-  /// range = "naive": intermediates of the declared form may overflow (rule R7).
-  std::vector<Open> judge_widened(const std::vector<Open>& rejected);
+  /// Some maximum has nothing above -infinity, or what is divided by sums to 0, as the dividend.
+  bool row_is_empty(const Open& open);
+  /// What else a contract's policies, stated or missing, leave open.
+  struct Reading {
+    bool widen = false;  ///< intermediates of the declared form may overflow (rule R7)
+    bool flush = false;  ///< subnormals may be flushed (rule R12)
+  };
+  std::vector<Reading> other_readings() const;
+  /// Those of `rejected` that the reading rejects too.
+  std::vector<Open> judge_again(const std::vector<Open>& rejected, const Reading& reading);
+  /// An element passed by this reading alone: asks for the policies that would have told.
+  void accept_reading(const Reading& reading);
 
   void conclude();
   bool owned_without_formula() const;
@@ -143,6 +166,7 @@ class CaseJudge {
   std::vector<double> got_;
   std::vector<uint8_t> ok_;
   std::vector<Open> open_;
+  std::vector<Suspect> suspects_;
 };
 
 }  // namespace assay

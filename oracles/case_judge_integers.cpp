@@ -1,6 +1,8 @@
 // Outputs judged bit by bit, integers, indices and codes (rules R2, R3, R14, R15).
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <utility>
 
 #include "oracles/case_judge.hpp"
 #include "oracles/codes.hpp"
@@ -13,13 +15,43 @@ void CaseJudge::judge_bits() {
   each_integer(value, [&](int64_t place, int64_t at) {
     const bool known = value.status == nullptr || value.status[at] == kKnown;
     if (!known)
-      ++verdict_.no_bound;
+      without_bound(place);
     else if (packed_bits(bits_.data(), place, bytes) != static_cast<uint64_t>(value.i[at]))
       wrong(place, "R2", HUGE_VAL);
   });
 }
 
+void CaseJudge::suspect(int64_t place, const char* rule) { suspects_.push_back({place, rule}); }
+
+/// What the plain reading rejects is compared again in the others.
 void CaseJudge::judge_integers() {
+  suspects_.clear();
+  compare_integers();
+  for (const Reading& reading : other_readings()) {
+    if (suspects_.empty()) break;
+    EvaluationSettings other = settings_;
+    other.widen = reading.widen;
+    other.flush = settings_.flush || reading.flush;
+    rows_.restart(other);
+    const std::vector<Suspect> before = std::exchange(suspects_, {});
+    const Verdict counts = verdict_;
+    compare_integers();
+    verdict_ = counts;
+    std::set<int64_t> wrong_again;
+    for (const Suspect& s : suspects_) wrong_again.insert(s.place);
+    suspects_.clear();
+    for (const Suspect& s : before) {
+      if (wrong_again.contains(s.place))
+        suspects_.push_back(s);
+      else
+        accept_reading(reading);
+    }
+    rows_.restart(settings_);
+  }
+  for (const Suspect& s : suspects_) wrong(s.place, s.rule, HUGE_VAL);
+}
+
+void CaseJudge::compare_integers() {
   const Node& node = formula_.graph.nodes[static_cast<size_t>(root_->node)];
   if (node.op == Op::argmax || node.op == Op::argmin) return judge_indices(node);
   const bool from_real =
@@ -32,9 +64,9 @@ void CaseJudge::judge_integers() {
                                                          output_->dtype, value.i[at], status);
     if (expected.missing_policy) ask(kAskCast);
     if (!expected.bounded)
-      ++verdict_.no_bound;
+      without_bound(place);
     else if (expected.bits != got_bits(place))
-      wrong(place, "R3", HUGE_VAL);
+      suspect(place, "R3");
   });
 }
 
@@ -62,10 +94,10 @@ void CaseJudge::judge_indices(const Node& node) {
     if (expected.asks_nan && !contract_.policy.nan) ask(kAskNan);
     if (expected.candidates > 1 && !contract_.policy.tie) ask(kAskTie);
     if (!expected.bounded)
-      ++verdict_.no_bound;
+      without_bound(place);
     else if (!accepts_index(scores, expected, contract_.policy.tie,
                             to_integer(output_->dtype, got_bits(place))))
-      wrong(place, "R14", HUGE_VAL);
+      suspect(place, "R14");
   });
 }
 
@@ -79,9 +111,9 @@ void CaseJudge::judge_codes(const Node& node) {
     if (range.missing_policy) ask(kAskCast);
     const __int128 got = to_integer(output_->dtype, got_bits(place));
     if (!range.bounded)
-      ++verdict_.no_bound;
+      without_bound(place);
     else if (got < range.low || got > range.high)
-      wrong(place, "R15", HUGE_VAL);
+      suspect(place, "R15");
   });
 }
 

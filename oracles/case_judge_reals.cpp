@@ -47,7 +47,7 @@ void CaseJudge::judge_reals() {
     const Decision decision = higher_decision(open);
     if (decision == Decision::accepted) count_accepted(open);
     if (decision == Decision::rejected) rejected.push_back(open);
-    if (decision == Decision::doubt) ++verdict_.undecided;
+    if (decision == Decision::doubt) undecided(open.place);
   }
   if (!rejected.empty()) judge_rejected(rejected);
 }
@@ -93,8 +93,7 @@ void CaseJudge::match_block(const rows::Kernels& kernels, const rows::MatchForma
 }
 
 Cell CaseJudge::cell(const Open& open) const {
-  const Cell plain = cell_of(output_->dtype, got_bits(open.place));
-  return root_->saturates ? saturated_cell(output_->dtype, plain) : plain;
+  return output_cell(*root_, output_->dtype, got_bits(open.place), rows_.settings());
 }
 
 Decision CaseJudge::decided(const Cell& c, const Margins& m, const Open& open) const {
@@ -137,15 +136,15 @@ Decision CaseJudge::higher_decision(const Open& open) {
 }
 
 void CaseJudge::count_accepted(const Open& open) {
-  if (accepts_anything(open.lo, open.hi)) ++verdict_.no_bound;
+  if (accepts_anything(open.lo, open.hi)) without_bound(open.place);
 }
 
 void CaseJudge::judge_rejected(const std::vector<Open>& rejected) {
   std::vector<Open> left;
   for (const Open& open : rejected)
     if (!empty_row_accepts(open)) left.push_back(open);
-  if (left.empty()) return;
-  if (contract_.policy.range != RangePolicy::safe) left = judge_widened(left);
+  for (const Reading& reading : other_readings())
+    if (!left.empty()) left = judge_again(left, reading);
   for (const Open& open : left)
     wrong(open.place, std::isnan(open.v) ? "R5" : "R4", times_allowed(open));
 }
@@ -153,6 +152,7 @@ void CaseJudge::judge_rejected(const std::vector<Open>& rejected) {
 bool CaseJudge::empty_row_accepts(const Open& open) {
   if (!std::isnan(open.v) || cell(open).value != 0) return false;
   if (contract_.policy.empty == EmptyPolicy::nan || row_has_nan_or_infinity(open)) return false;
+  if (!row_is_empty(open)) return false;
   ++verdict_.widened;
   if (!contract_.policy.empty) ask(kAskEmpty);
   return true;
@@ -172,29 +172,75 @@ bool CaseJudge::row_has_nan_or_infinity(const Open& open) {
   return false;
 }
 
-std::vector<CaseJudge::Open> CaseJudge::judge_widened(const std::vector<Open>& rejected) {
-  EvaluationSettings widened = settings_;
-  widened.widen = true;
-  rows_.restart(widened);
+bool CaseJudge::row_is_empty(const Open& open) {
+  const Graph& graph = formula_.graph;
+  const std::vector<int64_t> at = coordinates(open.place);
+  const Chunk single = chunk_for(graph, rows_, *output_, at, std::vector<int64_t>(at.size(), 1));
+  const auto any = [&](int node, auto holds) {
+    const Value& value = rows_.at(node, single);
+    return std::any_of(value.v, value.v + value.grid.size, holds);
+  };
+  const auto is_zero = [](double x) { return x == 0; };
+  for (size_t id = 0; id < graph.nodes.size(); ++id) {
+    const Node& node = graph.nodes[id];
+    const auto self = static_cast<int>(id);
+    if (node.integral || !graph.feeds(self, root_->node)) continue;
+    const double nothing = node.op == Op::max ? -HUGE_VAL : HUGE_VAL;
+    const bool extremum = node.op == Op::max || node.op == Op::min;
+    if (extremum && any(self, [nothing](double x) { return x == nothing; })) return true;
+    const bool average = node.op == Op::mean || node.op == Op::var;
+    const bool no_terms = std::any_of(node.reduced.begin(), node.reduced.end(), [&](int dim) {
+      return rows_.extents()[static_cast<size_t>(dim)] == 0;
+    });
+    if (average && no_terms) return true;
+    if (node.op == Op::div && graph.reduces(node.args[1]) && any(node.args[0], is_zero) &&
+        any(node.args[1], is_zero))
+      return true;
+  }
+  return false;
+}
+
+std::vector<CaseJudge::Reading> CaseJudge::other_readings() const {
+  std::vector<Reading> readings;
+  const bool widen = contract_.policy.range != RangePolicy::safe;
+  if (widen) readings.push_back({.widen = true});
+  const bool known = settings_.flush || contract_.policy.subnormals;
+  if (known || settings_.accumulate == DType::f64) return readings;  // doubles are never flushed
+  readings.push_back({.flush = true});
+  if (widen) readings.push_back({.widen = true, .flush = true});
+  return readings;
+}
+
+void CaseJudge::accept_reading(const Reading& reading) {
+  ++verdict_.widened;
+  if (reading.widen && !contract_.policy.range) ask(kAskRange);
+  if (reading.flush) ask(kAskSubnormals);
+}
+
+std::vector<CaseJudge::Open> CaseJudge::judge_again(const std::vector<Open>& rejected,
+                                                    const Reading& reading) {
+  EvaluationSettings other = settings_;
+  other.widen = reading.widen;
+  other.flush = settings_.flush || reading.flush;
+  rows_.restart(other);
   const Value& value = rows_.at(root_->node, chunk_);
   std::vector<Open> left;
   for (const Open& open : rejected) {
     Open wide = open;
     wide.lo = value.lo == nullptr ? 0 : value.lo[open.at];
     wide.hi = value.hi == nullptr ? 0 : value.hi[open.at];
+    const Cell got = cell(open);
+    // What is subnormal itself was not flushed.
+    const double normal = std::ldexp(1.0, format_of(settings_.accumulate).min_exponent);
+    const bool kept = reading.flush && got.value != 0 && std::fabs(got.value) < normal;
     const bool grown = !(wide.lo <= open.lo) || !(wide.hi <= open.hi);
+    const bool differs = !kept && (grown || (reading.flush && got.value == 0));
     Decision decision = Decision::rejected;
-    if (grown) {
-      const Cell c = cell(wide);
-      decision = decided(c, margins_of(c, wide.v, wide.e, wide.lo, wide.hi), wide);
-    }
-    if (grown && decision == Decision::doubt) decision = higher_decision(wide);
+    if (differs) decision = decided(got, margins_of(got, wide.v, wide.e, wide.lo, wide.hi), wide);
+    if (differs && decision == Decision::doubt) decision = higher_decision(wide);
     if (decision == Decision::rejected) left.push_back(open);
-    if (decision == Decision::doubt) ++verdict_.undecided;
-    if (decision == Decision::accepted) {
-      ++verdict_.widened;
-      if (!contract_.policy.range) ask(kAskRange);
-    }
+    if (decision == Decision::doubt) undecided(open.place);
+    if (decision == Decision::accepted) accept_reading(reading);
   }
   rows_.restart(settings_);
   return left;

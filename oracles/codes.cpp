@@ -53,7 +53,7 @@ IndexExpectation expected_index(const Scores& s, rows::NanMode mode) {
     ++numbers;
     if (!std::isnan(x.down)) out.least = std::max(out.least, outward(x.v, -x.down));
   }
-  if (out.nan && numbers > 0 && mode == rows::NanMode::ask) out.asks_nan = true;
+  if (out.nan && mode == rows::NanMode::ask) out.asks_nan = true;
   if (s.n == 0 || out.asks_nan || (numbers == 0 && mode != rows::NanMode::propagate)) {
     out.bounded = false;
     return out;

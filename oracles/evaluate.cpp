@@ -128,7 +128,7 @@ void NodeWork::evaluate() {
     case Op::settle:
       return settle();
     case Op::function:
-      return function();
+      return node_.integral ? special_value() : function();
     default:
       return node_.integral ? integers() : elementwise();
   }

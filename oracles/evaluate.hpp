@@ -84,7 +84,7 @@ struct EvaluationSettings {
   bool widen = false;  ///< intermediates may overflow (range = "naive")
   rows::NanMode nan = rows::NanMode::propagate;
   std::optional<CastOverflowPolicy> cast_overflow;
-  bool one_pass = false;
+  VarianceForm variance = VarianceForm::two_pass;
   int64_t depth = -1;                      ///< additions on the longest path; -1: n - 1
   int64_t online = 0;                      ///< block length of an online softmax; 0: not online
   const rows::Kernels* kernels = nullptr;  ///< null: the machine's best

@@ -88,7 +88,8 @@ void NodeWork::elementwise() {
     case Op::div:
       binary(k.div);
       free_zero_signs(1);
-      return publish("div", 1);
+      publish("div", 1);
+      return hoisted_reciprocal();
     case Op::max2:
     case Op::min2: {
       const rows::NanMode mode = evaluator_.settings_.nan;
@@ -375,6 +376,29 @@ void NodeWork::comparison() {
               });
   out_.i = out;
   out_.status = all_known ? nullptr : status;
+}
+
+void NodeWork::special_value() {
+  const Value& a = argument(0);
+  const int64_t size = std::max<int64_t>(out_.grid.size, 1);
+  __int128* out = out_.own_i.get(size);
+  uint8_t* status = out_.own_status.get(size);
+  const double largest = format_of(evaluator_.settings_.accumulate).largest;
+  const bool nan = node_.text == "is_nan";
+  for (int64_t k = 0; k < out_.grid.size; ++k) {
+    const double lo = element(a.lo, k);
+    const double hi = element(a.hi, k);
+    const double reach = std::fabs(a.v[k]) + element(a.e, k) + std::max(lo, hi);
+    const bool moved = lo != 0 || hi != 0;
+    out[k] = nan ? std::isnan(a.v[k]) : std::isinf(a.v[k]);
+    status[k] = kKnown;
+    if (std::isnan(lo) || std::isnan(hi))
+      status[k] = kUndefined;
+    else if (!nan && moved && std::isfinite(a.v[k]) && reach > largest)
+      status[k] = kEither;  // it may have overflowed
+  }
+  out_.i = out;
+  out_.status = status;
 }
 
 }  // namespace assay

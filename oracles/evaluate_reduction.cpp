@@ -12,6 +12,9 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+/// Roundings of one step of a running mean, in u max|x|.
+constexpr double kWelfordStep = 7;
+
 /// One row of an argument, contiguous. Null: zeros.
 struct Row {
   int64_t n = 0;
@@ -120,7 +123,11 @@ class Reducer {
     return power_of_two ? 0 : u_;
   }
 
+  bool one_pass() const { return settings_.variance == VarianceForm::one_pass; }
+  bool welford() const { return settings_.variance == VarianceForm::welford; }
+
   Element mean(const Row& row) const {
+    if (welford()) return running_mean(row);
     const Element s = sum(row);
     const auto n = static_cast<double>(row.n);
     const rows::In a{&s.v, &s.e, &s.lo, &s.hi};
@@ -135,9 +142,85 @@ class Reducer {
     return out;
   }
 
+  /// The largest element of a correct kernel, in magnitude.
+  double largest_term(const Row& row) const {
+    double most = 0;
+    for (int64_t k = 0; k < row.n; ++k) {
+      const double up = row.hi == nullptr ? 0 : row.hi[k];
+      const double down = row.lo == nullptr ? 0 : row.lo[k];
+      const double e = row.e == nullptr ? 0 : row.e[k];
+      most = std::max(most, std::fabs(row.v[k]) + e + std::max(up, down));
+    }
+    return most * rows::kOutward;
+  }
+
+  /// Welford's updates m + (x - m) / k, and Chan's merges of partial means: every step rounds, also
+  /// where the sum would be exact. Each is a weighted average of what it takes, and adds at most
+  /// 7 u max|x| (docs/judging.md).
+  Element running_mean(const Row& row) const {
+    const rows::RowSum s = kernels_.sum(row.n, row.v, row.e, row.lo, row.hi, 1 / rounding_.u);
+    const auto n = static_cast<double>(row.n);
+    Element out{s.v / n, 0, 0, 0};
+    if (!std::isfinite(s.v)) {
+      Element total = not_finite(row, {s.v, s.e, 0, 0}, s.lo + s.hi);
+      // A mean that was infinite makes inf - inf of the next update.
+      if (std::isinf(s.v) && row.n > 1) total.lo = total.hi = kNan;
+      return {out.v, 0, total.lo, total.hi};
+    }
+    out.e = (s.e / n + std::fabs(out.v) * 0x1p-52) * rows::kOutward;
+    const double most = largest_term(row);
+    const double step = kWelfordStep * u_ * depth(row.n);
+    const double own = row.n <= 1 ? 0 : step * (1 + 2 * step) * most + 4 * steps_eta(row.n);
+    out.lo = (s.lo / n + own) * rows::kOutward;
+    out.hi = (s.hi / n + own) * rows::kOutward;
+    const bool bounded = step <= 0.25;
+    const bool overflows = settings_.widen && 2 * most >= rounding_.largest * (1 - 2 * rounding_.u);
+    if (!bounded || overflows) out.lo = out.hi = kNan;
+    return out;
+  }
+
+  /// Underflow along the longest path: a step's four results, each half of the smallest subnormal.
+  double steps_eta(int64_t n) const { return depth(n) * rounding_.eta * own_; }
+
+  /// Sums of squared differences by Welford and Chan: the increments of each step are differences
+  /// from running means, weighted; W bounds the sum of the weights in every tree.
+  Element running_variance(const Row& row) const {
+    const Element m = running_mean(row);
+    if (!std::isfinite(m.v) || std::isnan(m.lo)) return {kNan, 0, m.lo - m.lo, m.hi - m.hi};
+    const auto n = static_cast<double>(row.n);
+    std::vector<double> reach = term_reach(row);
+    double shift = 0;
+    for (const double r : reach) shift = std::max(shift, r);
+    const rows::RowSum s = kernels_.squares(
+        row.n, row.v, row.e, reach.empty() ? nullptr : reach.data(), m.v, m.e, shift);
+    Element out;
+    out.v = s.v / n;
+    out.e = (s.e / n + out.v * 0x1p-52) * rows::kOutward;
+    if (row.n <= 1) return s.hi == 0 ? Element{0, 0, 0, 0} : Element{out.v, out.e, 0, s.hi};
+    const double total = s.v + s.e + s.hi;  // a correct kernel's own terms
+    const double h = depth(row.n);
+    const double step = kWelfordStep * u_ * h;
+    const double delta = step * (1 + 2 * step) * largest_term(row) + 4 * steps_eta(row.n);
+    const double weights = std::max(1.0, n / 2 * std::log2(n) * (1 + 0x1p-40));
+    const double root = std::sqrt(total) + 2 * delta * std::sqrt(weights);
+    const double increments = 4 * delta * std::sqrt(weights * total) + 4 * weights * delta * delta +
+                              8 * u_ * (1 + 8 * u_) * root * root;
+    const double additions = 2 * h * u_ * (1 + 2 * h * u_) * (total + increments);
+    const double sum_error = increments + additions + (n + 8) * 8 * rounding_.eta * own_;
+    const double division = 2 * u_ * (total + sum_error) / n;
+    const double own = (sum_error / n + division + rounding_.eta * own_) * (1 + 0x1p-40);
+    out.hi = (s.hi / n + own) * rows::kOutward;
+    // An update's increment may be negative by what its two differences round; -own bounds it.
+    out.lo = (s.hi / n + own) * rows::kOutward;
+    const double square = 4 * (n + 1) * (total + delta * delta);
+    if (settings_.widen && square >= rounding_.largest * (1 - 2 * u_)) out.lo = out.hi = kNan;
+    return out;
+  }
+
   /// Two passes: with a mean that is off by delta the kernel sees var + delta^2, and each of its
   /// terms, their sum and the division round. One pass: E[x^2] - E[x]^2 cancels.
   Element variance(const Row& row) const {
+    if (welford()) return running_variance(row);
     const Element m = mean(row);
     const auto n = static_cast<double>(row.n);
     if (!std::isfinite(m.v)) return {kNan, 0, m.lo - m.lo, m.hi - m.hi};
@@ -160,7 +243,7 @@ class Reducer {
     const bool all_zero = exact_mean && var == 0 && from_terms == 0;  // no difference underflows
     const double underflow = all_zero ? 0 : rounding_.eta * own_ * (n + 2);
     double down = from_terms + relative * var + underflow;
-    if (settings_.one_pass) {
+    if (one_pass()) {
       const rows::RowSum q = kernels_.squares(row.n, row.v, row.e, nullptr, 0, 0, 0);
       const double mean_size = std::fabs(m.v) + m.e;
       const double lost = relative * (q.magnitude / n) + delta * (2 * mean_size + delta) +
@@ -170,9 +253,9 @@ class Reducer {
     }
     out.hi = (up + underflow) * rows::kOutward;
     out.lo = std::min(down * rows::kOutward, var);  // a variance is not negative
-    const double largest_square = settings_.one_pass ? kInfinity : var * n + delta * delta * n;
+    const double largest_square = one_pass() ? kInfinity : var * n + delta * delta * n;
     if (settings_.widen &&
-        (largest_square >= rounding_.largest * (1 - 2 * u) || settings_.one_pass))
+        (largest_square >= rounding_.largest * (1 - 2 * u) || one_pass()))
       widen_variance(row, out);
     return out;
   }
@@ -197,7 +280,7 @@ class Reducer {
 
   /// Squares of the elements (one pass) or of the differences may overflow.
   void widen_variance(const Row& row, Element& out) const {
-    if (!settings_.one_pass) {
+    if (!one_pass()) {
       out.hi = kInfinity;
       return;
     }
@@ -210,13 +293,13 @@ class Reducer {
     const rows::RowMax m = kernels_.max(row.n, row.v, row.e, row.lo, row.hi, sign);
     Element out{sign * m.v, m.e, sign > 0 ? m.lo : m.hi, sign > 0 ? m.hi : m.lo};
     if (!m.nan || std::isnan(out.lo)) return out;  // NaN: no bound, whatever else the row holds
+    if (settings_.nan == rows::NanMode::propagate) return {kNan, 0, 0, 0};
+    if (settings_.nan == rows::NanMode::ask) saw_nan = true;
     bool all_nan = true;
     for (int64_t k = 0; k < row.n && all_nan; ++k) all_nan = std::isnan(row.v[k]);
-    if (all_nan) return {kNan, 0, 0, 0};
-    if (settings_.nan == rows::NanMode::ignore) return out;
-    if (settings_.nan == rows::NanMode::propagate) return {kNan, 0, 0, 0};
-    saw_nan = true;
-    return {kNan, 0, kNan, kNan};
+    // Of a row of NaN alone fmaxf gives NaN, or the number that the kernel began with.
+    if (settings_.nan == rows::NanMode::ask || all_nan) return {kNan, 0, kNan, kNan};
+    return out;
   }
 
   const Node& node_;

@@ -7,8 +7,11 @@
 #include <cstdio>
 
 #include "oracles/accuracy_table.hpp"
-#include "oracles/functions.hpp"
 #include "oracles/case_judge.hpp"
+#include "oracles/codes.hpp"
+#include "oracles/formula_text.hpp"
+#include "oracles/functions.hpp"
+#include "oracles/node_work.hpp"
 #include "oracles/number_text.hpp"
 #include "oracles/untouched.hpp"
 #include "oracles/walk.hpp"
@@ -103,6 +106,9 @@ class Explainer {
   }
 
   void explain_integer() {
+    const Node& n = node(root_->node);
+    if (n.op == Op::argmax || n.op == Op::argmin) return explain_index(n);
+    if (n.op == Op::cast && !node(n.args[0]).integral) return explain_code(n);
     const Value& value = rows_.at(root_->node, whole_);
     const int64_t k = position(value);
     const uint8_t status = value.status == nullptr ? uint8_t{kKnown} : value.status[k];
@@ -119,6 +125,149 @@ class Explainer {
     set_rule("R3");
   }
 
+  /// The candidates, and their scores (rule R14).
+  void explain_index(const Node& n) {
+    rows_.at(root_->node, whole_);
+    const Value& a = rows_.at(n.args[0], whole_);
+    const int along = n.reduced[0];
+    const Scores scores{a.v,
+                        a.e,
+                        a.lo,
+                        a.hi,
+                        position(a),
+                        stride_along(a.grid, along),
+                        whole_.extent[static_cast<size_t>(along)],
+                        n.op == Op::argmin ? -1.0 : 1.0};
+    const IndexExpectation expected = expected_index(scores, settings_.nan);
+    set_rule("R14");
+    if (!expected.bounded) return explain_no_bound();
+    const auto score_text = [&](int64_t j) {
+      return score_of(n) + "[" + dim_name(along) + "=" + std::to_string(j) +
+             "] = " + shortest(a.v[scores.base + j * scores.step]);
+    };
+    constexpr int64_t listed = 8;
+    const auto tie = contract_.policy.tie;
+    int64_t shown = 0;
+    std::string indices;
+    for (int64_t j = 0; j < scores.n && shown <= listed; ++j) {
+      if (!accepts_index(scores, expected, tie, j)) continue;
+      if (++shown > listed) {
+        indices += ", ...";
+        break;
+      }
+      indices += (indices.empty() ? "" : ", ") + std::to_string(j);
+      report_.candidates.push_back(score_text(j));
+    }
+    report_.exact = "the " + std::string(n.op == Op::argmin ? "smallest" : "largest") + " " +
+                    score_text(expected.first);
+    if (report_.accepted.empty()) report_.accepted = "{" + indices + "}" + tie_text(expected, tie);
+    if (!report_.written) return;
+    const __int128 got = to_integer(output_.dtype, report_.got_bits);
+    if (got < 0 || got >= scores.n)
+      report_.error_text = "no index: " + dim_name(along) + " has " + std::to_string(scores.n);
+    else if (accepts_index(scores, expected, tie, got))
+      report_.error_text.clear();
+    else
+      report_.error_text = "its score is " + score_text(static_cast<int64_t>(got));
+  }
+
+  std::string score_of(const Node& n) const {
+    const std::string text = node_text(node(n.args[0]));
+    return text.find(' ') == std::string::npos || text.front() == '(' ? text : "(" + text + ")";
+  }
+
+  static std::string tie_text(const IndexExpectation& expected, std::optional<TiePolicy> tie) {
+    if (expected.nan) return ": a NaN is the extremum (policy nan)";
+    if (expected.candidates <= 1) return "";
+    if (!expected.exact) return ": their enclosures reach the greatest lower limit";
+    if (!tie) return ": tied, and policy tie is missing";
+    if (*tie == TiePolicy::free) return ": tied, policy tie = \"free\"";
+    return std::string(": of ") + std::to_string(expected.candidates) + " that tie, policy tie = " +
+           (*tie == TiePolicy::first ? "\"first\"" : "\"last\"");
+  }
+
+  /// The codes that some point of the enclosure converts to (rule R15).
+  void explain_code(const Node& n) {
+    const Value& a = rows_.at(n.args[0], whole_);
+    const int64_t k = position(a);
+    const auto of = [k](const double* array) { return array == nullptr ? 0 : array[k]; };
+    const double lo = of(a.lo);
+    const double hi = of(a.hi);
+    const CodeRange range =
+        accepted_codes(n, settings_.cast_overflow, a.v[k], of(a.e), lo, hi);
+    set_rule("R15");
+    const int converted = n.args[0];
+    report_.exact = formula_.multiprecision->text(rows_, converted, single_, 17) +
+                    " before it is converted to " + std::string(name(n.type));
+    if (!range.bounded) return explain_no_bound();
+    if (report_.accepted.empty())
+      report_.accepted =
+          range.low == range.high
+              ? "{" + wide_text(range.low) + "}"
+              : "[" + wide_text(range.low) + ", " + wide_text(range.high) + "]";
+    if (!report_.written) return;
+    list_terms(converted);
+    report_.allowance = std::max(lo, hi);
+    report_.allowance_text = "absolute " + brief(report_.allowance) + ", before the conversion";
+    const __int128 got = to_integer(output_.dtype, report_.got_bits);
+    const __int128 off = got > range.high ? got - range.high : got < range.low ? got - range.low : 0;
+    if (off != 0) report_.error_text = "off by " + wide_text(off);
+  }
+
+  /// Nothing is documented: which term is the first without a bound, and why.
+  void explain_no_bound() {
+    report_.rule = "R10";
+    report_.accepted = "anything: no bound is documented here";
+    report_.error_text.clear();
+    report_.allowance_text.clear();
+    const int top = root_->raw_node >= 0 ? root_->raw_node : root_->node;
+    for (int id = 0; id <= top; ++id) {
+      if (!formula_.graph.feeds(id, top)) continue;
+      const Value& value = rows_.at(id, whole_);
+      if (!unbounded(node(id), value)) continue;
+      report_.no_bound = node_text(node(id)) + ": " + no_bound_reason(node(id));
+      return;
+    }
+  }
+
+  static bool unbounded(const Node& n, const Value& value) {
+    for (int64_t k = 0; k < value.grid.size; ++k) {
+      if (n.integral && value.status != nullptr && value.status[k] == kUndefined) return true;
+      if (n.integral || value.lo == nullptr || value.hi == nullptr) continue;
+      if (accepts_anything(value.lo[k], value.hi[k])) return true;
+    }
+    return false;
+  }
+
+  std::string no_bound_reason(const Node& n) const {
+    switch (n.op) {
+      case Op::max:
+      case Op::min:
+      case Op::max2:
+      case Op::min2:
+      case Op::argmax:
+      case Op::argmin:
+        return "NaN among what is compared, and policy nan does not say what it gives (R9)";
+      case Op::function:
+        return "outside the range for which an accuracy is published, or where the function is "
+               "singular or overflows (R10, R13)";
+      case Op::div:
+        return n.integral ? "divided by 0 (R3)"
+                          : "what divides may be 0, or lies outside the range for which an "
+                            "accuracy is published (R10, R13)";
+      case Op::gather:
+        return "an index out of range (R3)";
+      case Op::cast:
+        return "beyond the type, and policy cast_overflow does not say what it gives (R15)";
+      case Op::shift_left:
+      case Op::shift_right:
+        return "shifted by 64 or more (R3)";
+      default:
+        return "infinities of both signs may meet in it, or its order of operations may overflow "
+               "(R7)";
+    }
+  }
+
   void set_error(double exact) {
     const double got = to_double(output_.dtype, report_.got_bits);
     const double away = std::fabs(got - exact);
@@ -132,7 +281,7 @@ class Explainer {
     double lo = value.lo == nullptr ? 0 : value.lo[k];
     double hi = value.hi == nullptr ? 0 : value.hi[k];
     report_.exact = formula_.multiprecision->text(rows_, root_->node, single_, 17);
-    const Cell cell = cell_of(output_.dtype, report_.got_bits);
+    const Cell cell = output_cell(*root_, output_.dtype, report_.got_bits, settings_);
     const Margins exact =
         formula_.multiprecision->margins(rows_, root_->node, single_, cell, lo, hi);
     const Excess excess = excess_of(output_.dtype, cell, exact, lo, hi);
@@ -140,11 +289,12 @@ class Explainer {
     side_ = excess.allowance == 0 || !report_.written ? Side::wider
             : exact.over > exact.under                ? Side::above
                                                       : Side::below;
-    list_terms();
+    list_terms(root_->node);
     add_output_rounding(exact.value);
     report_.allowance = of_side(lo, hi) + (std::isfinite(v) ? half_ulp(exact.value) : 0);
     report_.times_allowed = excess.times;
     report_.times_internal = excess.times_internal;
+    if (accepts_anything(lo, hi)) return explain_no_bound();
     if (report_.written) describe_error(exact, excess);
     if (report_.accepted.empty()) report_.accepted = accepted_text(exact, lo, hi);
     set_rule(exact.nan ? "R5" : "R4");
@@ -157,6 +307,10 @@ class Explainer {
 
   void describe_error(const Margins& exact, const Excess& excess) {
     const double got = to_double(output_.dtype, report_.got_bits);
+    if (root_->saturates && exact.infinite != 0) {
+      report_.error_text = "not comparable: the largest finite number expected";
+      return;
+    }
     if (exact.nan != std::isnan(got) || exact.infinite != 0 || !std::isfinite(got)) {
       if (exact.nan && std::isnan(got)) return;
       report_.error_text = exact.nan             ? "not comparable: NaN expected"
@@ -180,10 +334,14 @@ class Explainer {
   double half_ulp(double x) const { return ulp(output_.dtype, x) / 2; }
 
   std::string accepted_text(const Margins& exact, double lo, double hi) const {
-    if (accepts_anything(lo, hi)) return "anything: no bound is documented here";
     if (exact.nan) return "NaN";
+    const double largest = format_of(output_.dtype).largest;
+    if (root_->saturates && exact.infinite != 0)
+      return "{" + full_text(output_.dtype, round_to_bits(output_.dtype, exact.infinite * largest)) +
+             "}: saturated";
     if (exact.infinite != 0) return exact.infinite > 0 ? "inf" : "-inf";
-    const auto rounded = [this](double x) {
+    const auto rounded = [this, largest](double x) {
+      if (root_->saturates) x = std::clamp(x, -largest, largest);
       return full_text(output_.dtype, round_to_bits(output_.dtype, x));
     };
     const std::string low = rounded(exact.value - lo);
@@ -194,14 +352,14 @@ class Explainer {
   // --- terms of the allowance --------------------------------------------------------------------
 
   /// Each node's own share: what the allowance is when that node alone errs.
-  void list_terms() {
+  void list_terms(int top) {
     for (size_t id = 0; id < formula_.graph.nodes.size(); ++id) {
       const Node& n = formula_.graph.nodes[id];
-      if (!may_err(n) || !feeds(root_->node, static_cast<int>(id))) continue;
+      if (!may_err(n) || !feeds(top, static_cast<int>(id))) continue;
       EvaluationSettings alone = settings_;
       alone.only = static_cast<int>(id);
       rows_.restart(alone);
-      const Value& value = rows_.at(root_->node, whole_);
+      const Value& value = rows_.at(top, whole_);
       const int64_t k = position(value);
       const double own =
           of_side(value.lo == nullptr ? 0 : value.lo[k], value.hi == nullptr ? 0 : value.hi[k]);
@@ -216,7 +374,7 @@ class Explainer {
   static bool may_err(const Node& n) {
     return n.op == Op::settle || n.op == Op::sum || n.op == Op::mean || n.op == Op::var ||
            n.op == Op::div || n.op == Op::prescaled ||
-           (n.op == Op::function && !find_function(n.text)->exact);
+           (n.op == Op::function && !n.integral && !find_function(n.text)->exact);
   }
 
   int64_t reduced_count(const Node& n) const {
@@ -227,6 +385,7 @@ class Explainer {
 
   std::string term_name(const Node& n) const {
     const std::string text = node_text(n);
+    const bool welford = settings_.variance == VarianceForm::welford;
     const int64_t any_order = std::max<int64_t>(reduced_count(n) - 1, 0);
     const int64_t depth = settings_.depth < 0 ? any_order : std::min(settings_.depth, any_order);
     switch (n.op) {
@@ -236,9 +395,20 @@ class Explainer {
       case Op::sum:
         return text + ": " + std::to_string(depth) + " u sum|terms|";
       case Op::mean:
+        if (welford) return text + ": Welford, " + std::to_string(depth) + " steps of 7 u max|x|";
         return text + ": " + std::to_string(depth) + " u sum|terms| / n, and the reciprocal of n";
       case Op::var:
+        if (welford)
+          return text + ": Welford, " + std::to_string(depth) +
+                 " steps, each from means that are off by " + std::to_string(depth) +
+                 " x 7 u max|x|";
         return text + ": (" + std::to_string(depth) + " + 5) u var + delta^2";
+      case Op::div:
+        if (divides_by_constant(formula_.graph, n))
+          return text + ": " + published_text(n) + ", or the reciprocal of the divisor taken once" +
+                 (divides_by_root(formula_.graph, n) ? " by rsqrt: " : ": ") +
+                 brief(reciprocal_error(formula_.graph, n, settings_)) + " relative (R16)";
+        return text + ": " + published_text(n);
       default:
         return text + ": " + published_text(n);
     }
@@ -281,49 +451,8 @@ class Explainer {
                              half_ulp(exact), "IEEE 754-2019, round to nearest"});
   }
 
-  /// The formula behind a node, without the roundings.
   std::string node_text(const Node& n) const {
-    static const std::vector<std::pair<Op, const char*>> infix = {
-        {Op::add, " + "}, {Op::sub, " - "}, {Op::mul, " * "}, {Op::div, " / "}};
-    const auto arg = [&](size_t k) { return node_text(node(n.args[k])); };
-    for (const auto& [op, sign] : infix)
-      if (n.op == op) return "(" + arg(0) + sign + arg(1) + ")";
-    switch (n.op) {
-      case Op::literal:
-        return n.integral ? std::to_string(n.integer) : shortest(n.real);
-      case Op::named:
-        return n.text;
-      case Op::load:
-      case Op::gather:
-        return contract_.args[static_cast<size_t>(n.operand)].name;
-      case Op::settle:
-      case Op::prescaled:
-      case Op::to_real:
-        return arg(0);
-      case Op::neg:
-        return "-" + arg(0);
-      case Op::function:
-        return n.text + "(" + arg(0) + (n.args.size() > 1 ? ", " + arg(1) : "") + ")";
-      case Op::where:
-        return "where(..., " + arg(1) + ", " + arg(2) + ")";
-      default:
-        return reduction_text(n);
-    }
-  }
-
-  std::string reduction_text(const Node& n) const {
-    static const std::vector<std::pair<Op, const char*>> names = {
-        {Op::sum, "sum"},   {Op::max, "max"},  {Op::min, "min"},
-        {Op::mean, "mean"}, {Op::var, "var"},  {Op::abs, "abs"},
-        {Op::max2, "max"},  {Op::min2, "min"}, {Op::extent, "size"}};
-    std::string text = "expression";
-    for (const auto& [op, word] : names)
-      if (n.op == op) text = word;
-    text += "(";
-    for (size_t k = 0; k < n.args.size(); ++k)
-      text += (k > 0 ? ", " : "") + node_text(node(n.args[k]));
-    for (const int dim : n.reduced) text += ", " + dim_name(dim);
-    return text + ")";
+    return formula_text(contract_, formula_.graph, n);
   }
 
   // --- inputs ------------------------------------------------------------------------------------

@@ -38,6 +38,7 @@ const FunctionInfo* find_function(std::string_view name) {
       {"trunc", 1, Shape::step, 0, true},
       {"rint", 1, Shape::step, 0, true},
       {"is_nan", 1, Shape::other, 0, true},
+      {"is_inf", 1, Shape::other, 0, true},
       {"pow", 2, Shape::other, 0, false, power_is_one},
       {"atan2", 2, Shape::other},
       {"fmod", 2, Shape::other, 0, true},

@@ -255,6 +255,31 @@ bool Graph::reduced_dim(int dimension) const {
   });
 }
 
+namespace {
+
+/// Nodes that `top` depends on, itself among them: arguments come before their users.
+std::vector<bool> reached_from(const std::vector<Node>& nodes, int top) {
+  std::vector<bool> reached(nodes.size(), false);
+  reached[static_cast<size_t>(top)] = true;
+  for (auto k = static_cast<size_t>(top) + 1; k-- > 0;)
+    if (reached[k])
+      for (const int arg : nodes[k].args) reached[static_cast<size_t>(arg)] = true;
+  return reached;
+}
+
+}  // namespace
+
+bool Graph::feeds(int node, int top) const {
+  return node <= top && reached_from(nodes, top)[static_cast<size_t>(node)];
+}
+
+bool Graph::reduces(int top) const {
+  const std::vector<bool> reached = reached_from(nodes, top);
+  for (size_t k = 0; k < reached.size(); ++k)
+    if (reached[k] && !nodes[k].reduced.empty() && nodes[k].op != Op::cumsum) return true;
+  return false;
+}
+
 Graph compile_formula(const Contract& contract, const Variant& variant) {
   return FormulaCompiler(contract, variant).compile();
 }

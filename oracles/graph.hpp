@@ -117,6 +117,8 @@ struct Graph {
   std::vector<FormulaRoot> roots;
   std::vector<RelationRoot> relations;
   bool reduced_dim(int dimension) const;  ///< some reduction runs over it
+  bool feeds(int node, int top) const;    ///< `top` depends on `node`, or is it
+  bool reduces(int top) const;            ///< `top` depends on a reduction
 };
 
 /// Compiles the formula for one choice of dtypes, knobs and flags. Throws InputError at the place

@@ -242,6 +242,7 @@ int FormulaCompiler::elementwise_call(const Expr& e) {
     n.args[0] = exponent(n.args[0], e);
   }
   for (int& arg : n.args) arg = arithmetic(arg, e);
+  n.integral = e.text == "is_nan" || e.text == "is_inf";  // truth values, as comparisons are
   n.dims = union_dims(n.args);
   return put(n, e.where);
 }

@@ -47,6 +47,11 @@ Chunk element_chunk(const Graph& graph, const RowEvaluator& rows, const Tensor& 
 int64_t position_in(const Graph& graph, const Grid& grid, const Tensor& output,
                     const std::vector<int64_t>& at);
 
+/// The reals that give these bits: those that round to them, what saturates to them, and where the
+/// last operation flushes subnormals, for 0 all that it flushes.
+Cell output_cell(const FormulaRoot& root, DType type, uint64_t bits,
+                 const EvaluationSettings& settings);
+
 /// What an integer output must hold.
 struct IntegerExpectation {
   bool bounded = true;  ///< false: nothing is documented

@@ -1,6 +1,8 @@
 // What judging and explaining share: settings, chunks, and what an integer output must hold.
 #include <algorithm>
+#include <cmath>
 
+#include "oracles/codes.hpp"
 #include "oracles/judge_impl.hpp"
 #include "oracles/walk.hpp"
 
@@ -33,10 +35,12 @@ EvaluationSettings settings_for(const Contract& contract, const Instance& instan
   s.accumulate = accumulator_of(contract, instance);
   s.math = contract.accuracy.math;
   const auto& subnormals = contract.policy.subnormals;
-  s.flush = subnormals ? *subnormals != SubnormalPolicy::keep : s.math != MathMode::precise;
+  const bool by_flag = contract.source.flushes_subnormals() && s.accumulate != DType::f64;
+  const bool flushes = s.math != MathMode::precise || by_flag;
+  s.flush = subnormals ? *subnormals != SubnormalPolicy::keep : flushes;
   s.nan = nan_mode(contract.policy);
   s.cast_overflow = contract.policy.cast_overflow;
-  s.one_pass = contract.accuracy.variance == VarianceForm::one_pass;
+  s.variance = contract.accuracy.variance;
   if (contract.accuracy.depth) s.depth = instance.evaluate(*contract.accuracy.depth);
   if (contract.accuracy.online) s.online = instance.evaluate(*contract.accuracy.online);
   return s;
@@ -82,6 +86,16 @@ int64_t position_in(const Graph& graph, const Grid& grid, const Tensor& output,
         position += (at[axis] - grid.low[k]) * stride_along(grid, grid.dims[k]);
   }
   return position;
+}
+
+Cell output_cell(const FormulaRoot& root, DType type, uint64_t bits,
+                 const EvaluationSettings& settings) {
+  Cell cell = cell_of(type, bits);
+  if (root.saturates) cell = saturated_cell(type, cell);
+  // A narrower output is rounded from the accumulator, whose own `settle` flushes.
+  if (settings.flush && cell.value == 0 && type == settings.accumulate)
+    cell.below = cell.above = std::ldexp(1.0, format_of(type).min_exponent);
+  return cell;
 }
 
 // Wrapping is two's complement. Conversion to a narrower type wraps by definition; so does unsigned

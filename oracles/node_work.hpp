@@ -13,6 +13,13 @@ struct AccuracyRow;
 /// A table row with the half ulp that a published figure leaves out.
 rows::Accuracy accuracy_of(const AccuracyRow& row);
 
+// evaluate_quotient.cpp: divisors that are constant along a dimension of the result (rule R16).
+bool divides_by_constant(const Graph& graph, const Node& node);
+/// By a square root, whose reciprocal is one operation.
+bool divides_by_root(const Graph& graph, const Node& node);
+/// What multiplying by a reciprocal may add, relative to the quotient.
+double reciprocal_error(const Graph& graph, const Node& node, const EvaluationSettings& settings);
+
 /// Scratch memory shared by all nodes of an evaluator.
 struct RowEvaluator::Buffers {
   Scratch<uint8_t> bits;
@@ -95,6 +102,11 @@ class NodeWork {
   void choice();
   void from_integers();
   void comparison();
+  /// is_nan, is_inf: known where every value that a correct kernel may hold agrees.
+  void special_value();
+
+  // evaluate_quotient.cpp
+  void hoisted_reciprocal();
 
   // evaluate_function.cpp
   class FunctionBlock;

@@ -78,6 +78,11 @@ ASSAY_INLINE Vec vproduct_residue(Vec a, Vec b, Vec p) {
   return ((ah * bh - p) + ah * bl + al * bh) + al * bl;
 }
 
+/// Some number beyond double's range, of which only a limit towards 0 is known: what exp gives
+/// there has an infinite error, and a deviation on the inner side that keeps the limit.
+ASSAY_INLINE Mask vast(const VecIn& b) { return ~vfinite(b.e) & (vabs(b.v) >= 0x1p1000); }
+ASSAY_INLINE Vec inner_limit(const VecIn& b) { return vabs(b.v) - (b.v > 0 ? b.lo : b.hi); }
+
 // (a + s)/(b + t) - a/b = (s - (a/b) t)/(b + t).
 int div(int n, In x, In y, Out o) {
   VecSeen seen;
@@ -106,7 +111,12 @@ int div(int n, In x, In y, Out o) {
     const Mask moved_b = ~(reach > 0) & (b.e + t > 0);
     const Mask moved_a = (b.v == 0) & (a.e + s > 0) & (vabs(a.v) <= a.e + s);
     const Vec decides = (moved_a | moved_b) ? any_value : s + t;
-    vput(o, i, count, v, e, dev, dev, a.e + b.e, decides, seen);
+    // Divided by what is vast: both the exact and a correct kernel's quotient lie next to 0.
+    const Vec limit = (vabs(a.v) + a.e + s) / inner_limit(b) * (1 + 0x1p-50);
+    const Mask vanishes = vast(b) & (inner_limit(b) > 0x1p999) & vfinite(a.v) & vfinite(limit);
+    const Vec all_e = vanishes ? limit : e;
+    const Vec all_dev = vanishes ? 2 * limit : dev;
+    vput(o, i, count, v, all_e, all_dev, all_dev, a.e + b.e, decides, seen);
   });
   return seen.flags();
 }
@@ -161,8 +171,10 @@ int exp(int n, In x, const Accuracy& accuracy, const Rounding& rounding, Out o) 
     const Mask is_finite = vfinite(a.v);
     const Mask huge = a.v > 709;
     const Mask none = a.v < -707;  // below every format: 0, give or take 2^-1000
-    // Exact values beyond double's range: some number, with an infinite error.
-    const Vec edge = is_finite ? splat(0x1p1023) : a.v;
+    // Exact values beyond double's range: some number above 2^1022, with an infinite error. A
+    // kernel's is no smaller, and may be infinite (e^709 > 1.8 x 2^1022).
+    const Vec edge = is_finite ? splat(0x1p1022) : a.v;
+    const Mask is_vast = is_finite & (a.v - a.e - a.lo > 709);
     const Vec large = huge ? edge : core;
     const Vec number = none ? zero : large;
     const Vec v = a.v == a.v ? number : a.v;
@@ -179,9 +191,11 @@ int exp(int n, In x, const Accuracy& accuracy, const Rounding& rounding, Out o) 
     const Vec top = v + e;
     const Vec own =
         vpublished(top * (1 + grown), vabs(clamped) + h + reach, accuracy, rounding) + rounding.eta;
-    const Vec hi = special ? zero : top * grown + own;
+    const Vec rise = special ? zero : top * grown + own;
     const Vec fall = special ? zero : top * down + own;
-    const Vec lo = fall < top ? fall : top;  // a correct exponential is not negative
+    const Vec least = fall < top ? fall : top;  // a correct exponential is not negative
+    const Vec hi = is_vast ? infinity : rise;
+    const Vec lo = is_vast ? splat(0x1p1000) : least;
     vput(o, i, count, v, e, lo, hi, h, reach, seen);
   });
   if (!any(far)) return seen.flags();
@@ -229,7 +243,7 @@ int settle(int n, In x, const Rounding& r, double* lo, double* hi) {
     const Vec wide = vlarger(a.lo, a.hi);
     const Mask exact = fits & normal & (a.e == 0) & (wide == 0) & (m <= r.largest);
     const Mask plain = ~vfinite(a.v) | (exact & (once | (a.v == 0)));
-    const Vec top = m + a.e + wide;
+    const Vec top = vast(a) ? m + (a.v > 0 ? a.lo : a.hi) : m + a.e + wide;
     const Vec own = plain ? zero : u * top + r.eta;
     const Mask over = (own > 0) & (top >= limit);
     const Vec down = (a.lo + own) * kOutward;

@@ -92,13 +92,13 @@ class ScatterJudge {
     if (shared)
       shared_[doubt.logical].undecided = true;
     else
-      ++state_.tally.verdict.undecided;
+      state_.tally.undecided(output_, doubt.logical);
   }
 
   void conclude(int64_t logical, const Shared& shared) {
     if (shared.accepted) return;
     if (shared.undecided)
-      ++state_.tally.verdict.undecided;
+      state_.tally.undecided(output_, logical);
     else
       wrong(logical);
   }
@@ -111,7 +111,6 @@ class ScatterJudge {
   }
 
   Decision decide_value(const Value& value, int64_t at, Doubt& element) {
-    Verdict& verdict = state_.tally.verdict;
     const auto accepted = [](bool yes) { return yes ? Decision::accepted : Decision::rejected; };
     if (root_.raw_node >= 0 || !is_floating(output_.dtype)) {
       const uint8_t status = value.status == nullptr ? uint8_t{kKnown} : value.status[at];
@@ -120,13 +119,14 @@ class ScatterJudge {
         expected = expected_integer(state_.contract, state_.formula.graph, root_.node,
                                     output_.dtype, value.i[at], status);
       if (expected.missing_policy) state_.tally.ask(kAskCast);
-      verdict.no_bound += expected.bounded ? 0 : 1;
+      if (!expected.bounded) state_.tally.without_bound(output_, element.logical);
       return accepted(!expected.bounded || expected.bits == element.bits);
     }
     const auto of = [at](const double* array) { return array == nullptr ? 0.0 : array[at]; };
     element.lo = of(value.lo);
     element.hi = of(value.hi);
-    if (accepts_anything(element.lo, element.hi)) ++verdict.no_bound;
+    if (accepts_anything(element.lo, element.hi))
+      state_.tally.without_bound(output_, element.logical);
     const Cell cell = cell_of(element.bits);
     const Margins m = margins_of(cell, value.v[at], of(value.e), element.lo, element.hi);
     return root_.saturates ? decide_saturated(output_.dtype, cell, m, element.lo, element.hi)

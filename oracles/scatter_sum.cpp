@@ -131,7 +131,7 @@ class ScatterSum {
           "R19", wide_text(sum.integer) + ", the sum of " + std::to_string(sum.terms) + " terms",
           "off by " + wide_text(to_integer(output_.dtype, bits) - sum.integer)};
     if (!expected.bounded)
-      ++state_.tally.verdict.no_bound;
+      state_.tally.without_bound(output_, logical);
     else if (expected.bits != bits)
       state_.tally.wrong(output_, logical, "R19", HUGE_VAL);
   }
@@ -164,7 +164,7 @@ class ScatterSum {
     const Cell cell = cell_of(output_.dtype, bits);
     Margins m = margins_of(cell, v, std::isfinite(v) ? e : 0, lo, hi);
     Decision decision = decide(output_.dtype, cell, m, lo, hi);
-    if (accepts_anything(lo, hi)) ++state_.tally.verdict.no_bound;
+    if (accepts_anything(lo, hi)) state_.tally.without_bound(output_, logical);
     if (decision != Decision::accepted && overflows(sum) && !std::isfinite(cell.value)) {
       ++state_.tally.verdict.widened;
       if (!state_.contract.policy.range) state_.tally.ask(kAskRange);
@@ -175,7 +175,7 @@ class ScatterSum {
                            shortest(v) + " to within " + brief(std::max(lo, hi)) + ", the sum of " +
                                std::to_string(sum.terms) + " terms",
                            "off by " + brief(cell.value - v)};
-    if (decision == Decision::doubt) ++state_.tally.verdict.undecided;
+    if (decision == Decision::doubt) state_.tally.undecided(output_, logical);
     if (decision == Decision::rejected)
       state_.tally.wrong(output_, logical, "R19", excess_of(output_.dtype, cell, m, lo, hi).times);
   }

@@ -28,6 +28,18 @@ void Tally::unwritten(const Tensor& output, int64_t logical) {
   list(output, logical);
 }
 
+void Tally::undecided(const Tensor& output, int64_t logical) {
+  if (++verdict.undecided > 1) return;
+  verdict.undecided_output = output.spec->name;
+  verdict.undecided_element = logical;
+}
+
+void Tally::without_bound(const Tensor& output, int64_t logical) {
+  if (++verdict.no_bound > 1) return;
+  verdict.no_bound_output = output.spec->name;
+  verdict.no_bound_element = logical;
+}
+
 void Tally::wrong(const Tensor& output, int64_t logical, const char* rule, double times) {
   ++verdict.wrong;
   if (verdict.rule.empty() || verdict.rule == "R1") {

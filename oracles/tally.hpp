@@ -9,6 +9,7 @@ namespace assay {
 
 /// Lines to paste for policies that matter and are missing.
 inline constexpr const char* kAskNan = "nan = \"propagate\"  # or \"ignore\", \"exclude\"";
+inline constexpr const char* kAskSubnormals = "subnormals = \"maybe\"  # or \"keep\", \"flush\"";
 inline constexpr const char* kAskRange = "range = \"naive\"  # or \"safe\"";
 inline constexpr const char* kAskEmpty = "empty = \"nan\"  # or \"zero\"";
 inline constexpr const char* kAskTie = "tie = \"free\"  # or \"first\", \"last\"";
@@ -29,6 +30,9 @@ class Tally {
   /// `times`: its distance from the exact value as a multiple of what is allowed.
   void wrong(const Tensor& output, int64_t logical, const char* rule, double times);
   void unwritten(const Tensor& output, int64_t logical);
+  void undecided(const Tensor& output, int64_t logical);
+  /// Nothing is documented of what the element may hold.
+  void without_bound(const Tensor& output, int64_t logical);
 
   /// The one element to take a note of, for an explanation.
   void watch(const Tensor& output, int64_t logical) {

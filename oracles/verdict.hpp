@@ -43,6 +43,8 @@ struct ElementReport {
   std::string error_text;      ///< error in ulps, absolute and as a multiple; or why there is none
   std::string allowance_text;  ///< allowance in ulps and absolute; "" when nothing but one is right
   std::string rule;            ///< "R3"
+  std::string no_bound;        ///< the first term of the formula without a bound, and why; or ""
+  std::vector<std::string> candidates;  ///< of an index: scores of those accepted, at most eight
   std::vector<AllowanceTerm> terms;
   std::vector<FeedingInput> inputs;  ///< at most eight, the ones that matter most first
 };
@@ -68,6 +70,11 @@ struct Verdict {
   std::string worst_output;    ///< "" when no written element is wrong
   int64_t worst_element = -1;  ///< logical index
   double worst_times = 0;
+  /// The first element that the last tier cannot decide, and the first without a documented bound.
+  std::string undecided_output;  ///< "" when none is
+  int64_t undecided_element = -1;
+  std::string no_bound_output;
+  int64_t no_bound_element = -1;
   std::vector<std::string> missing_policies;  ///< lines to paste into the contract
 };
 

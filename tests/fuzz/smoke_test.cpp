@@ -125,6 +125,48 @@ TEST(Shrink, KeepsTheSameFailureToAFixpoint) {
   EXPECT_EQ(again.findings.front().identity(), result.findings.front().identity());
 }
 
+TEST(Shrink, ABlatantMismatchDoesNotShrinkToAMarginalOne) {
+  const Project p;
+  // Far off in long rows; a few ulps off, with the same rule and line, in short ones.
+  p.folder.write("scale_rows.cu", replaced(kScaleSource, "y[i] = x[i] + x[i];",
+                                           "y[i] = n < 200 ? (x[i] + x[i]) * T(1 + 0x1p-21) "
+                                           ": x[i] + x[i] + T(1e30);"));
+  const auto contract = load_kernels({p.contract}).front();
+  Workbench bench("ptx");
+  Checker& checker = bench.checker(*contract);
+  Case c = load_case(p.case_file);
+  c.sizes["n"] = 50;
+  const CheckResult marginal = checker.check(c);
+  ASSERT_EQ(marginal.findings.size(), 1u);
+  ASSERT_LT(marginal.verdict.worst_times, 8 * 2);
+  c.sizes["n"] = 1000;
+  const CheckResult blatant = checker.check(c);
+  ASSERT_EQ(blatant.findings.size(), 1u);
+  ASSERT_EQ(blatant.findings.front().identity(), marginal.findings.front().identity());
+  const ShrinkResult smaller = shrink(checker, blatant.findings.front());
+  EXPECT_GE(smaller.the_case.sizes.at("n"), 200);
+  EXPECT_GE(checker.check(smaller.the_case).verdict.worst_times, 8);
+  // A marginal one may shrink to anything that fails as much.
+  EXPECT_EQ(shrink(checker, marginal.findings.front()).the_case.sizes.at("n"), 1);
+}
+
+TEST(Smoke, ACaseThatIsNotJudgedIsFiledAndExplained) {
+  const Project p;
+  // tan of a rounded product has no bound.
+  p.folder.write("scale_rows.toml", replaced(read_whole(p.contract), "y = \"x + x\"",
+                                             "y = \"tan(x * 0.3)\""));
+  const Outcome smoke = run_assay({"smoke", p.contract, "--cases", "40", "--out", p.out});
+  const std::string file = p.out + "/scale_rows/not-judged.case";
+  ASSERT_TRUE(fs::exists(file)) << smoke.out << smoke.err;
+  const std::string command = "assay repro " + file + " --contract " + p.contract;
+  EXPECT_NE(smoke.out.find(command), std::string::npos) << smoke.out;
+  const Outcome repro = run_assay({"repro", file, "--contract", p.contract});
+  for (const char* part : {"skipped: no documented bound for any element (R10)",
+                           "first element without a documented bound y[", "  no bound  tan(",
+                           "  from\n    x[", "\nrepeat    "})
+    EXPECT_NE(repro.out.find(part), std::string::npos) << part << "\n" << repro.out;
+}
+
 TEST(Shrink, WritesACaseThatReadsBack) {
   const Project p;
   p.folder.write("scale_rows.cu", buggy_source());

@@ -455,7 +455,8 @@ TEST(Judge, NaiveRangeWidensAndSafeDoesNot) {
   for (const bool naive : {true, false}) {
     const Contract contract =
         pair_contract("f32", "silu(a) + 0 * b",
-                      std::string("[policy]\nrange = \"") + (naive ? "naive" : "safe") + "\"\n");
+                      std::string("[policy]\nrange = \"") + (naive ? "naive" : "safe") +
+                          "\"\nsubnormals = \"keep\"\n");
     const Verdict v =
         judge_pair(contract, DType::f32, f32_bits(-100), f32_bits(0), f32_bits(-0.0f));
     EXPECT_EQ(v.outcome, naive ? Outcome::pass : Outcome::mismatch) << told(v);

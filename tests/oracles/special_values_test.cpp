@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "tests/oracles/line_cases.hpp"
 #include "tests/oracles/row_cases.hpp"
 
 namespace assay {
@@ -12,6 +13,8 @@ namespace {
 using testing::f32_bits;
 using testing::judge_pair;
 using testing::judge_row;
+using testing::Line;
+using testing::line_contract;
 using testing::pair_contract;
 using testing::row_contract;
 
@@ -172,6 +175,37 @@ TEST(SpecialValues, SubnormalResultsOfExponentialsAreNotWeak) {
   EXPECT_EQ(v.outcome, Outcome::pass);
   EXPECT_EQ(v.weak, 0);
   EXPECT_EQ(judge_row(contract, {0.0f, -200.0f}, 0x1p-146f).outcome, Outcome::mismatch);
+}
+
+// --- exponentials beyond double's range ---
+
+Verdict line(const char* formula, float x, float got) {
+  return Line(line_contract("f32", formula, kSafe), {x})({got});
+}
+
+TEST(SpecialValues, DividedByAnOverflowingExponentialIsZero) {
+  for (const char* formula : {"silu(x)", "sigmoid(x)"}) {
+    for (const float x : {-709.5f, -1000.0f, -0x1p100f}) {
+      for (const float got : {0.0f, -0.0f}) {
+        const Verdict v = line(formula, x, got);
+        EXPECT_EQ(v.outcome, Outcome::pass) << formula << x;
+        EXPECT_EQ(v.no_bound, 0) << formula << x;
+      }
+      for (const float got : {1.0f, 0x1p-140f, NAN, INFINITY})
+        EXPECT_EQ(line(formula, x, got).outcome, Outcome::mismatch) << formula << x << got;
+    }
+  }
+}
+
+TEST(SpecialValues, AnOverflowingExponentialIsInfinite) {
+  EXPECT_EQ(line("exp(x)", 1000, INFINITY).outcome, Outcome::pass);
+  EXPECT_EQ(line("exp(x)", 1000, INFINITY).no_bound, 0);
+  EXPECT_EQ(line("exp(x)", 1000, kMax).outcome, Outcome::mismatch);
+  EXPECT_EQ(line("1 - exp(x)", 1000, -INFINITY).outcome, Outcome::pass);
+  EXPECT_NE(line("1 - exp(x)", 1000, INFINITY).outcome, Outcome::pass);
+  // A quotient of two of them is any number, or NaN.
+  for (const float got : {NAN, 1.0f})
+    EXPECT_EQ(line("exp(x) / (1 + exp(x))", 1000, got).no_bound, 1);
 }
 
 }  // namespace

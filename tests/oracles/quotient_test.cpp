@@ -1,0 +1,107 @@
+// Reciprocals that a kernel takes once (rule R16): accepted where the divisor is constant along a
+// dimension of the result, and nowhere else.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/oracles/line_cases.hpp"
+#include "tests/oracles/row_cases.hpp"
+
+namespace assay {
+namespace {
+
+using testing::f32_bits;
+using testing::judge_pair;
+using testing::Line;
+using testing::line_contract;
+using testing::pair_contract;
+
+const char* const kNaive = "[policy]\nrange = \"naive\"\nnan = \"propagate\"\nsubnormals = \"keep\"\n";
+const char* const kSafe = "[policy]\nrange = \"safe\"\nnan = \"propagate\"\nsubnormals = \"keep\"\n";
+
+/// Steps of one ulp towards 0.
+float less(float x, int ulps) {
+  for (int k = 0; k < ulps; ++k) x = std::nextafter(x, 0.0f);
+  return x;
+}
+
+TEST(HoistedReciprocal, TheDivisorOfALineMayBeInverted) {
+  const Contract contract = line_contract("f32", "x / sum(x, cols)", kSafe);
+  int below_one = 0;
+  for (int n = 1; n < 400; ++n) {
+    const auto x = static_cast<float>(n);
+    const float got = x * (1.0f / x);
+    below_one += got != 1.0f ? 1 : 0;
+    Line line(contract, {x});
+    ASSERT_EQ(line({got}).outcome, Outcome::pass) << n;
+    ASSERT_EQ(line({less(got, 3)}).outcome, Outcome::mismatch) << n;
+  }
+  EXPECT_GT(below_one, 0) << "no quotient told the two ways apart";
+}
+
+TEST(HoistedReciprocal, OneOverAPowerOfTwoIsExact) {
+  Line line(line_contract("f32", "x / sum(x, cols)", kSafe), {33, 31});
+  EXPECT_EQ(line({33 / 64.0f, 31 / 64.0f}).outcome, Outcome::pass);
+  EXPECT_EQ(line({less(33 / 64.0f, 1), 31 / 64.0f}).outcome, Outcome::mismatch);
+}
+
+TEST(HoistedReciprocal, AnElementsOwnDivisorIsDividedBy) {
+  const Contract contract = pair_contract("f32", "a / b", kSafe);
+  const float got = 41.0f * (1.0f / 41.0f);
+  ASSERT_NE(got, 1.0f);
+  const uint64_t bits = f32_bits(41.0f);
+  EXPECT_EQ(judge_pair(contract, DType::f32, bits, bits, f32_bits(1)).outcome, Outcome::pass);
+  EXPECT_EQ(judge_pair(contract, DType::f32, bits, bits, f32_bits(got)).outcome,
+            Outcome::mismatch);
+}
+
+TEST(HoistedReciprocal, OfASquareRootMayBeRsqrt) {
+  // rsqrtf errs by up to 2 ulps of the rounded result (CUDA's table).
+  const std::vector<float> x = {1.3f, 0.7f};
+  const double squares = double{x[0]} * x[0] + double{x[1]} * x[1];
+  const auto with = [&](float root) {
+    return std::vector<float>{x[0] * root, x[1] * root};
+  };
+  const auto right = static_cast<float>(1 / std::sqrt(squares));
+  Line by_root(line_contract("f32", "x / sqrt(sum(x * x, cols))", kSafe), x);
+  EXPECT_EQ(by_root(with(less(right, 2))).outcome, Outcome::pass);
+  EXPECT_EQ(by_root(with(less(right, 12))).outcome, Outcome::mismatch);
+  // Outside a root the reciprocal is one rounded division.
+  Line plain(line_contract("f32", "x / sum(x * x, cols)", kSafe), x);
+  const auto inverse = static_cast<float>(1 / squares);
+  EXPECT_EQ(plain(with(inverse)).outcome, Outcome::pass);
+  EXPECT_EQ(plain(with(less(inverse, 8))).outcome, Outcome::mismatch);
+}
+
+TEST(HoistedReciprocal, OfLargeDivisorsIsSubnormal) {
+  const std::vector<float> x = {0x1.9p127f, 0x1.23456p126f};
+  const float inverse = 1.0f / x[0];
+  ASSERT_LT(inverse, 0x1p-126f);
+  Line line(line_contract("f32", "x / max(x, cols)", kSafe), x);
+  EXPECT_EQ(line({x[0] * inverse, x[1] * inverse}).outcome, Outcome::pass);
+  EXPECT_EQ(line({0, x[1] * inverse}).outcome, Outcome::mismatch);
+}
+
+TEST(HoistedReciprocal, OfSubnormalDivisorsOverflowsByPolicy) {
+  const std::vector<float> x = {0x1p-130f, 0x1p-131f};
+  for (const auto& [policy, outcome] :
+       {std::pair{kNaive, Outcome::pass}, std::pair{kSafe, Outcome::mismatch}}) {
+    Line line(line_contract("f32", "x / max(x, cols)", policy), x);
+    EXPECT_EQ(line({1, 0.5f}).outcome, Outcome::pass);
+    EXPECT_EQ(line({INFINITY, INFINITY}).outcome, outcome) << policy;
+    EXPECT_EQ(line({-INFINITY, 0.5f}).outcome, Outcome::mismatch);
+  }
+}
+
+TEST(HoistedReciprocal, TheReportNamesTheRule) {
+  Line line(line_contract("f32", "x / sum(x, cols)", kSafe), {3, 4});
+  ASSERT_EQ(line({0.5f, 4 / 7.0f}).outcome, Outcome::mismatch);
+  std::string all;
+  for (const AllowanceTerm& term : line.explain().terms) all += term.name + "\n";
+  EXPECT_NE(all.find("reciprocal of the divisor taken once: 5.96046e-08 relative (R16)"),
+            std::string::npos)
+      << all;
+}
+
+}  // namespace
+}  // namespace assay
