@@ -187,11 +187,10 @@ void read_accuracy(const TomlValue& value, Contract& contract) {
         *exp, "'exp'", {{"direct", ExpForm::direct}, {"prescaled", ExpForm::prescaled}});
   accuracy.online = table.expression("online");
   if (const TomlValue* variance = table.find("variance"))
-    accuracy.variance = expect_choice<VarianceForm>(
-        *variance, "'variance'",
-        {{"two_pass", VarianceForm::two_pass},
-                                 {"one_pass", VarianceForm::one_pass},
-                                 {"welford", VarianceForm::welford}});
+    accuracy.variance = expect_choice<VarianceForm>(*variance, "'variance'",
+                                                    {{"two_pass", VarianceForm::two_pass},
+                                                     {"one_pass", VarianceForm::one_pass},
+                                                     {"welford", VarianceForm::welford}});
   accuracy.weak_reason = table.text("weak_reason");
   if (const TomlValue* ratio = table.find("peer_ratio")) {
     if (ratio->kind != TomlValue::Kind::real) expect_integer(*ratio, "'peer_ratio'");

@@ -96,7 +96,7 @@ void NodeWork::hoisted_reciprocal() {
   const auto one = [&](int64_t k, int64_t ka, const Reciprocal& r) {
     const double spread = element(a.e, ka) + std::max(element(a.lo, ka), element(a.hi, ka));
     const double dividend = std::fabs(a.v[ka]) + spread;
-    if (std::isinf(dividend) && r.vanishes) lo[k] = hi[k] = kNan;               // inf x 0
+    if (std::isinf(dividend) && r.vanishes) lo[k] = hi[k] = kNan;           // inf x 0
     if (std::fabs(a.v[ka]) <= spread && r.overflows) lo[k] = hi[k] = kNan;  // 0 x inf
     if (!std::isfinite(out_.v[k]) || dividend == 0) return;
     const double top = std::fabs(out_.v[k]) + element(out_.e, k) + std::max(lo[k], hi[k]);

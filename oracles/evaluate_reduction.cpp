@@ -254,8 +254,7 @@ class Reducer {
     out.hi = (up + underflow) * rows::kOutward;
     out.lo = std::min(down * rows::kOutward, var);  // a variance is not negative
     const double largest_square = one_pass() ? kInfinity : var * n + delta * delta * n;
-    if (settings_.widen &&
-        (largest_square >= rounding_.largest * (1 - 2 * u) || one_pass()))
+    if (settings_.widen && (largest_square >= rounding_.largest * (1 - 2 * u) || one_pass()))
       widen_variance(row, out);
     return out;
   }

@@ -182,8 +182,8 @@ class Explainer {
     if (!expected.exact) return ": their enclosures reach the greatest lower limit";
     if (!tie) return ": tied, and policy tie is missing";
     if (*tie == TiePolicy::free) return ": tied, policy tie = \"free\"";
-    return std::string(": of ") + std::to_string(expected.candidates) + " that tie, policy tie = " +
-           (*tie == TiePolicy::first ? "\"first\"" : "\"last\"");
+    return std::string(": of ") + std::to_string(expected.candidates) +
+           " that tie, policy tie = " + (*tie == TiePolicy::first ? "\"first\"" : "\"last\"");
   }
 
   /// The codes that some point of the enclosure converts to (rule R15).
@@ -193,24 +193,24 @@ class Explainer {
     const auto of = [k](const double* array) { return array == nullptr ? 0 : array[k]; };
     const double lo = of(a.lo);
     const double hi = of(a.hi);
-    const CodeRange range =
-        accepted_codes(n, settings_.cast_overflow, a.v[k], of(a.e), lo, hi);
+    const CodeRange range = accepted_codes(n, settings_.cast_overflow, a.v[k], of(a.e), lo, hi);
     set_rule("R15");
     const int converted = n.args[0];
     report_.exact = formula_.multiprecision->text(rows_, converted, single_, 17) +
                     " before it is converted to " + std::string(name(n.type));
     if (!range.bounded) return explain_no_bound();
     if (report_.accepted.empty())
-      report_.accepted =
-          range.low == range.high
-              ? "{" + wide_text(range.low) + "}"
-              : "[" + wide_text(range.low) + ", " + wide_text(range.high) + "]";
+      report_.accepted = range.low == range.high
+                             ? "{" + wide_text(range.low) + "}"
+                             : "[" + wide_text(range.low) + ", " + wide_text(range.high) + "]";
     if (!report_.written) return;
     list_terms(converted);
     report_.allowance = std::max(lo, hi);
     report_.allowance_text = "absolute " + brief(report_.allowance) + ", before the conversion";
     const __int128 got = to_integer(output_.dtype, report_.got_bits);
-    const __int128 off = got > range.high ? got - range.high : got < range.low ? got - range.low : 0;
+    const __int128 off = got > range.high  ? got - range.high
+                         : got < range.low ? got - range.low
+                                           : 0;
     if (off != 0) report_.error_text = "off by " + wide_text(off);
   }
 
@@ -337,7 +337,8 @@ class Explainer {
     if (exact.nan) return "NaN";
     const double largest = format_of(output_.dtype).largest;
     if (root_->saturates && exact.infinite != 0)
-      return "{" + full_text(output_.dtype, round_to_bits(output_.dtype, exact.infinite * largest)) +
+      return "{" +
+             full_text(output_.dtype, round_to_bits(output_.dtype, exact.infinite * largest)) +
              "}: saturated";
     if (exact.infinite != 0) return exact.infinite > 0 ? "inf" : "-inf";
     const auto rounded = [this, largest](double x) {
@@ -451,9 +452,7 @@ class Explainer {
                              half_ulp(exact), "IEEE 754-2019, round to nearest"});
   }
 
-  std::string node_text(const Node& n) const {
-    return formula_text(contract_, formula_.graph, n);
-  }
+  std::string node_text(const Node& n) const { return formula_text(contract_, formula_.graph, n); }
 
   // --- inputs ------------------------------------------------------------------------------------
 

@@ -70,12 +70,20 @@ class Writer {
   }
 
   std::string call(const Node& n) const {
-    static const std::vector<std::pair<Op, const char*>> names = {
-        {Op::sum, "sum"},       {Op::max, "max"},           {Op::min, "min"},
-        {Op::mean, "mean"},     {Op::var, "var"},           {Op::abs, "abs"},
-        {Op::max2, "max"},      {Op::min2, "min"},          {Op::where, "where"},
-        {Op::argmax, "argmax"}, {Op::argmin, "argmin"},     {Op::cumsum, "cumsum"},
-        {Op::mod_floor, "mod_floor"}, {Op::div_floor, "div_floor"}};
+    static const std::vector<std::pair<Op, const char*>> names = {{Op::sum, "sum"},
+                                                                  {Op::max, "max"},
+                                                                  {Op::min, "min"},
+                                                                  {Op::mean, "mean"},
+                                                                  {Op::var, "var"},
+                                                                  {Op::abs, "abs"},
+                                                                  {Op::max2, "max"},
+                                                                  {Op::min2, "min"},
+                                                                  {Op::where, "where"},
+                                                                  {Op::argmax, "argmax"},
+                                                                  {Op::argmin, "argmin"},
+                                                                  {Op::cumsum, "cumsum"},
+                                                                  {Op::mod_floor, "mod_floor"},
+                                                                  {Op::div_floor, "div_floor"}};
     const char* known = find(names, n.op);
     std::string out = known != nullptr ? known : n.text;
     out += "(";

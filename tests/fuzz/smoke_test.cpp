@@ -153,8 +153,8 @@ TEST(Shrink, ABlatantMismatchDoesNotShrinkToAMarginalOne) {
 TEST(Smoke, ACaseThatIsNotJudgedIsFiledAndExplained) {
   const Project p;
   // tan of a rounded product has no bound.
-  p.folder.write("scale_rows.toml", replaced(read_whole(p.contract), "y = \"x + x\"",
-                                             "y = \"tan(x * 0.3)\""));
+  p.folder.write("scale_rows.toml",
+                 replaced(read_whole(p.contract), "y = \"x + x\"", "y = \"tan(x * 0.3)\""));
   const Outcome smoke = run_assay({"smoke", p.contract, "--cases", "40", "--out", p.out});
   const std::string file = p.out + "/scale_rows/not-judged.case";
   ASSERT_TRUE(fs::exists(file)) << smoke.out << smoke.err;

@@ -52,8 +52,8 @@ TEST(MissingPolicy, CompilerFlagsAnswerForSubnormals) {
     EXPECT_EQ(v.outcome, Outcome::pass) << flag;
     EXPECT_FALSE(asks_for(v, "subnormals"));
   }
-  const Contract fast = line_contract("f32", "exp(x)", kNan, "[\"cols\"]",
-                                      ", flags = [\"-use_fast_math\"]");
+  const Contract fast =
+      line_contract("f32", "exp(x)", kNan, "[\"cols\"]", ", flags = [\"-use_fast_math\"]");
   EXPECT_EQ(fast.accuracy.math, MathMode::fast);
   EXPECT_EQ(line_contract("f32", "exp(x)", "[accuracy]\nmath = \"precise\"\n", "[\"cols\"]",
                           ", flags = [\"-use_fast_math\"]")

@@ -16,8 +16,10 @@ using testing::Line;
 using testing::line_contract;
 using testing::pair_contract;
 
-const char* const kNaive = "[policy]\nrange = \"naive\"\nnan = \"propagate\"\nsubnormals = \"keep\"\n";
-const char* const kSafe = "[policy]\nrange = \"safe\"\nnan = \"propagate\"\nsubnormals = \"keep\"\n";
+const char* const kNaive =
+    "[policy]\nrange = \"naive\"\nnan = \"propagate\"\nsubnormals = \"keep\"\n";
+const char* const kSafe =
+    "[policy]\nrange = \"safe\"\nnan = \"propagate\"\nsubnormals = \"keep\"\n";
 
 /// Steps of one ulp towards 0.
 float less(float x, int ulps) {
@@ -51,17 +53,14 @@ TEST(HoistedReciprocal, AnElementsOwnDivisorIsDividedBy) {
   ASSERT_NE(got, 1.0f);
   const uint64_t bits = f32_bits(41.0f);
   EXPECT_EQ(judge_pair(contract, DType::f32, bits, bits, f32_bits(1)).outcome, Outcome::pass);
-  EXPECT_EQ(judge_pair(contract, DType::f32, bits, bits, f32_bits(got)).outcome,
-            Outcome::mismatch);
+  EXPECT_EQ(judge_pair(contract, DType::f32, bits, bits, f32_bits(got)).outcome, Outcome::mismatch);
 }
 
 TEST(HoistedReciprocal, OfASquareRootMayBeRsqrt) {
   // rsqrtf errs by up to 2 ulps of the rounded result (CUDA's table).
   const std::vector<float> x = {1.3f, 0.7f};
   const double squares = double{x[0]} * x[0] + double{x[1]} * x[1];
-  const auto with = [&](float root) {
-    return std::vector<float>{x[0] * root, x[1] * root};
-  };
+  const auto with = [&](float root) { return std::vector<float>{x[0] * root, x[1] * root}; };
   const auto right = static_cast<float>(1 / std::sqrt(squares));
   Line by_root(line_contract("f32", "x / sqrt(sum(x * x, cols))", kSafe), x);
   EXPECT_EQ(by_root(with(less(right, 2))).outcome, Outcome::pass);

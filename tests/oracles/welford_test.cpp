@@ -84,8 +84,7 @@ TEST(Welford, LargeMeansWithSmallSpreadStayWithinTheBound) {
     for (const size_t lanes : {size_t{1}, size_t{32}, size_t{256}}) {
       const Moments got = moments(x, lanes);
       const std::string more = accuracy(x.size(), lanes);
-      EXPECT_EQ(judge_row(row_contract("mean(x, cols)", more), x, got.mean).outcome,
-                Outcome::pass);
+      EXPECT_EQ(judge_row(row_contract("mean(x, cols)", more), x, got.mean).outcome, Outcome::pass);
       EXPECT_EQ(judge_row(row_contract("var(x, cols)", more), x, got.m2 / got.n).outcome,
                 Outcome::pass);
     }
@@ -98,8 +97,7 @@ TEST(Welford, ADroppedElementShows) {
   x.back() = 900;
   const std::vector<float> shorter(x.begin(), x.end() - 1);
   const Moments got = moments(shorter, 256);
-  EXPECT_EQ(judge_row(row_contract("mean(x, cols)", more), x, got.mean).outcome,
-            Outcome::mismatch);
+  EXPECT_EQ(judge_row(row_contract("mean(x, cols)", more), x, got.mean).outcome, Outcome::mismatch);
   EXPECT_EQ(judge_row(row_contract("var(x, cols)", more), x, got.m2 / got.n).outcome,
             Outcome::mismatch);
 }
@@ -107,9 +105,9 @@ TEST(Welford, ADroppedElementShows) {
 TEST(Welford, OneElementIsItsOwnMean) {
   const std::string more = accuracy(1, 256);
   EXPECT_EQ(judge_row(row_contract("mean(x, cols)", more), {0.1f}, 0.1f).outcome, Outcome::pass);
-  EXPECT_EQ(judge_row(row_contract("mean(x, cols)", more), {0.1f}, std::nextafter(0.1f, 1.0f))
-                .outcome,
-            Outcome::mismatch);
+  EXPECT_EQ(
+      judge_row(row_contract("mean(x, cols)", more), {0.1f}, std::nextafter(0.1f, 1.0f)).outcome,
+      Outcome::mismatch);
   EXPECT_EQ(judge_row(row_contract("var(x, cols)", more), {0.1f}, 0.0f).outcome, Outcome::pass);
   EXPECT_EQ(judge_row(row_contract("var(x, cols)", more), {0.1f}, 1e-20f).outcome,
             Outcome::mismatch);
