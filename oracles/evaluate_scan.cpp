@@ -54,7 +54,7 @@ class RunningSum {
     const double h = settings_.depth < 0 ? any_order : std::min(most, any_order);
     const double path = h * rounding_.u * (1 + h * rounding_.u);
     const double flushed = settings_.flush ? any_order * rounding_.min_normal : 0;
-    const double own = (exact_ && !settings_.flush) || !errs_ ? 0 : path * all + flushed;
+    const double own = errs_ ? (exact_ ? 0 : path * all) + flushed : 0;
     lo = (lo_ + own) * rows::kOutward;
     hi = (hi_ + own) * rows::kOutward;
     if (settings_.widen && terms_ > 1 && all >= limit_) overflow(lo, hi);
