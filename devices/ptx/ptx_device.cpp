@@ -7,6 +7,7 @@
 
 #include "devices/device.hpp"
 #include "devices/launch_parameters.hpp"
+#include "devices/ptx/box_index.hpp"
 #include "devices/ptx/machine.hpp"
 #include "devices/ptx/watch.hpp"
 
@@ -191,17 +192,6 @@ bool PtxDevice::admit(const Loaded& loaded, const LaunchConfig& config, const In
   return true;
 }
 
-/// Whether the blocks of the case own an element; everything when all blocks run.
-bool owned(const std::vector<Box>& boxes, const Tensor& tensor, int64_t linear) {
-  const std::vector<int64_t> at = tensor.coordinates(linear);
-  return std::any_of(boxes.begin(), boxes.end(), [&](const Box& box) {
-    for (size_t d = 0; d < at.size(); ++d) {
-      if (at[d] < box.ranges[d].first || at[d] >= box.ranges[d].second) return false;
-    }
-    return true;
-  });
-}
-
 /// Stores to padding, and to elements that other blocks own: right values in a wrong place (an
 /// int32 offset that wraps by exactly 2^32) show only here.
 void PtxDevice::check_written(const Instance& instance, const std::map<int, int>& regions) {
@@ -210,7 +200,7 @@ void PtxDevice::check_written(const Instance& instance, const std::map<int, int>
     const auto region = regions.find(tensor.position);
     if (region == regions.end() || !tensor.is_judged()) continue;
     if (!subset && tensor.is_contiguous()) continue;
-    const std::vector<Box> boxes = subset ? owned_elements(instance, tensor) : std::vector<Box>{};
+    BoxIndex owned(subset ? owned_elements(instance, tensor) : std::vector<Box>{});
     const int bytes = byte_size(tensor.dtype);
     const uint64_t base = buffer_address(tensor);
     for (const Page* page : machine_.memory().touched_pages()) {
@@ -224,13 +214,12 @@ void PtxDevice::check_written(const Instance& instance, const std::map<int, int>
         previous = storage;
         const auto logical =
             storage < tensor.storage_elements ? tensor.logical_of(storage) : std::nullopt;
-        const std::string at = tensor.spec->name + ", element " + std::to_string(storage);
-        if (!logical) {
-          machine_.report_stray_write(*page, "store to padding of " + at, tensor.spec->name);
-        } else if (subset && !owned(boxes, tensor, *logical)) {
-          machine_.report_stray_write(*page, "store to an element that another block owns: " + at,
-                                      tensor.spec->name);
-        }
+        if (logical && (!subset || owned.contains(tensor.coordinates(*logical)))) continue;
+        const char* const what =
+            logical ? "store to an element that another block owns: " : "store to padding of ";
+        machine_.report_stray_write(
+            *page, what + tensor.spec->name + ", element " + std::to_string(storage),
+            tensor.spec->name);
       }
     }
   }
@@ -265,9 +254,9 @@ Run PtxDevice::run(const Instance& instance, const std::vector<Program>& program
     }
     if (options.watch.operand >= 0) {
       const Tensor& watched = instance.tensors[static_cast<size_t>(options.watch.operand)];
-      machine_.observe(watch_stores(
-          buffer_address(watched) + static_cast<uint64_t>(options.watch.first),
-          options.watch.bytes, *loaded.module, config, run.last_store));
+      machine_.observe(
+          watch_stores(buffer_address(watched) + static_cast<uint64_t>(options.watch.first),
+                       options.watch.bytes, *loaded.module, config, run.last_store));
     }
     run.status = machine_.launch(*loaded.code, config);
     machine_.observe({});
