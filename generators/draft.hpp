@@ -46,6 +46,15 @@ bool draw_far_stride(const Facts& facts, Random& random, Case& c);
 bool draw_far_count(const Facts& facts, Random& random, Case& c);
 /// A size around 65535 (times a tile): grid limits.
 bool draw_many_blocks(const Facts& facts, Random& random, Case& c);
+/// The largest sizes that the contract admits and scalars carry, one by one and together, where a
+/// case of them can be afforded: a counter steps past 2^31 only there (reach.cpp).
+void add_largest(const Facts& facts, std::vector<Case>& out);
+/// Lowers the first of `sizes` that is given by limits until the case resolves: to what the scalars
+/// can carry. False when it never does.
+bool lower_to_fit(const Contract& contract, const std::vector<const SizeSpec*>& sizes, Case& c);
+/// The sizes that are an operand's dimensions; empty when one is no plain size or comes twice.
+std::vector<const SizeSpec*> plain_sizes(const Contract& contract, const OperandSpec& operand);
+int64_t greatest(const SizeSpec& size);
 /// A few blocks of a grid: first, last, corners, those around `fraction` of each axis.
 std::vector<int64_t> notable_blocks(const std::array<int64_t, 3>& grid, double fraction, int count,
                                     Random& random);
@@ -70,9 +79,15 @@ ValueRecipe recipe_of(ValueClass kind, DType type, Random& random);
 ValueRecipe exact_recipe(const Facts& facts, DType type, bool first, Random& random);
 void draw_values(const Facts& facts, Random& random, Case& c);
 void draw_overrides(const Instance& instance, Random& random, Case& c);
+/// Values that tell places apart: two rows are never alike (covering.cpp).
+void telling_values(const Facts& facts, Random& random, Case& c);
 
 // --- the whole (generate.cpp)
 // ---------------------------------------------------------------------
+/// The cheapest case of a contract: every choice first, every size least. Relations may forbid it.
+Case least_case(const Contract& contract);
+/// Takes every type, knob and flag in turn, by `number` (covering.cpp).
+void choose_variant(const Contract& contract, int number, Case& c);
 void draw_variant(const Contract& contract, Random& random, Case& c);
 void draw_seeds(Random& random, Case& c);
 /// Instantiates the case, mending what does not fit: sizes, then layouts, overrides, values,
