@@ -33,6 +33,11 @@ void read_formula(const TomlValue& value, Contract& contract) {
     FormulaLine line;
     line.where = entry.where;
     read_left_side(entry, line);
+    const bool is_list =
+        entry.value.kind == TomlValue::Kind::table || entry.value.kind == TomlValue::Kind::array;
+    if (is_list && !section_hint(entry.key).empty())
+      throw InputError(entry.where,
+                       "'" + entry.key + "' stands in [formula]" + section_hint(entry.key));
     line.expr = expect_expression(entry.value, "the formula of '" + line.name + "'");
     contract.formula.push_back(std::move(line));
   }
@@ -123,7 +128,6 @@ void read_policy(const TomlValue& value, Contract& contract) {
     policy.tie = expect_choice<TiePolicy>(
         *tie, "policy 'tie'",
         {{"first", TiePolicy::first}, {"last", TiePolicy::last}, {"free", TiePolicy::free}});
-  if (policy.tie) note_later(contract, table.need("tie").where, "policy.tie");
   if (const TomlValue* zero = table.find("zero_order"))
     policy.zero_order = expect_choice<ZeroOrderPolicy>(
         *zero, "policy 'zero_order'",

@@ -199,7 +199,7 @@ TEST(Contract, EverySectionKey) {
   std::vector<std::string> expected;
   for (const char* key :
        {"45: may_alias of 'out'", "46: valid of 'out'", "161: accuracy.peer_ratio",
-        "167: policy.tie", "168: policy.zero_order = \"signed\"", "4: property 'rows_independent'",
+        "168: policy.zero_order = \"signed\"", "4: property 'rows_independent'",
         "4: property 'padding_free'", "5: builds"})
     expected.push_back(kFolder + "wide.toml:" + key);
   EXPECT_EQ(c.not_yet, expected);
