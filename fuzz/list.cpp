@@ -3,6 +3,7 @@
 
 #include "fuzz/find_kernels.hpp"
 #include "fuzz/program.hpp"
+#include "generators/reach.hpp"
 
 namespace assay {
 
@@ -34,6 +35,33 @@ std::string knobs_text(const Contract& contract) {
   return joined(all, " ");
 }
 
+std::string sizes_text(const Contract& contract) {
+  std::vector<std::string> all;
+  for (const SizeSpec& size : contract.sizes) {
+    std::string text = size.name + "=";
+    if (size.in.empty()) {
+      text += std::to_string(size.min) + ".." + std::to_string(size.max);
+    } else {
+      for (size_t i = 0; i < size.in.size(); ++i)
+        text += (i ? "|" : "") + std::to_string(size.in[i]);
+    }
+    all.push_back(text);
+  }
+  return joined(all, " ");
+}
+
+/// The lists as data, for --json.
+void add_choices(const Contract& contract, ListedKernel& out) {
+  for (const TypeParameter& type : contract.types) {
+    for (DType kind : type.kinds) out.types[type.name].emplace_back(name(kind));
+  }
+  for (const Knob& knob : contract.knobs) out.knobs[knob.name] = knob.values;
+  for (const SizeSpec& size : contract.sizes) out.sizes[size.name] = {size.min, size.max, size.in};
+  out.flags = contract.flags;
+  out.not_yet = contract.not_yet;
+  out.notes = reach_notes(contract);
+}
+
 }  // namespace
 
 Exit run_list(const Options& options, Streams streams) {
@@ -45,11 +73,22 @@ Exit run_list(const Options& options, Streams streams) {
     kernel.kernel = contract->name;
     kernel.contract = contract->path;
     kernel.variants_total = count_variants(*contract);
+    kernel.listed.emplace();
+    add_choices(*contract, *kernel.listed);
     report.kernels.push_back(kernel);
     if (options.json) continue;
-    streams.out << contract->name << ": " << contract->about << "\n  " << types_text(*contract)
-                << (contract->knobs.empty() ? "" : "  ") << knobs_text(*contract) << "  ("
-                << kernel.variants_total << " variants)\n  " << contract->path << "\n";
+    std::vector<std::string> choices;
+    for (const std::string& text :
+         {types_text(*contract), knobs_text(*contract), joined(contract->flags, " ")}) {
+      if (!text.empty()) choices.push_back(text);
+    }
+    choices.push_back("(" + std::to_string(kernel.variants_total) +
+                      (kernel.variants_total == 1 ? " variant)" : " variants)"));
+    streams.out << contract->name << (contract->about.empty() ? "" : ": ") << contract->about
+                << "\n  " << joined(choices, "  ") << "\n";
+    if (!contract->sizes.empty()) streams.out << "  sizes " << sizes_text(*contract) << "\n";
+    streams.out << "  " << contract->path << "\n";
+    for (const std::string& note : kernel.listed->notes) streams.out << "  " << note << "\n";
     for (const std::string& key : contract->not_yet) streams.out << "  not yet: " << key << "\n";
   }
   if (options.json) streams.out << json_report(report);
