@@ -328,8 +328,8 @@ Exit run_fuzz(const Options& options, Streams streams) {
   make_device(options.device);
   std::vector<ContractPtr> contracts = load_kernels(options.kernels);
   log_info("assay fuzz: seed " + std::to_string(options.seed) + ", " +
-           std::to_string(contracts.size()) + " kernels, " + std::to_string(worker_count(options)) +
-           " workers");
+           std::to_string(contracts.size()) + (contracts.size() == 1 ? " kernel, " : " kernels, ") +
+           std::to_string(worker_count(options)) + " workers");
   const StopSignals signals;
   Overnight overnight(options, std::move(contracts));
   overnight.run();

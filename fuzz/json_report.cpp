@@ -49,6 +49,7 @@ Json listed_json(const KernelReport& kernel) {
       row["sizes"][name] = {{"in", size.in}};
     }
   }
+  row["policies_open"] = listed.policies_open;
   row["not_yet"] = listed.not_yet;
   row["notes"] = listed.notes;
   return row;

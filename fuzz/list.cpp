@@ -1,5 +1,7 @@
 // `assay list`: what there is to test.
+#include <algorithm>
 #include <ostream>
+#include <set>
 
 #include "fuzz/find_kernels.hpp"
 #include "fuzz/program.hpp"
@@ -50,6 +52,30 @@ std::string sizes_text(const Contract& contract) {
   return joined(all, " ");
 }
 
+bool calls(const Expr& node, const std::set<std::string>& names) {
+  if (node.kind == Expr::Kind::call && names.contains(node.text)) return true;
+  return std::any_of(node.operands.begin(), node.operands.end(),
+                     [&](const ExprPtr& operand) { return calls(*operand, names); });
+}
+
+/// Policies that the formula may need and the contract leaves out; a run asks for one with the line
+/// to paste when a case needs it.
+std::vector<std::string> open_policies(const Contract& contract) {
+  const auto uses = [&](const std::set<std::string>& names) {
+    return std::any_of(
+        contract.formula.begin(), contract.formula.end(),
+        [&](const FormulaLine& line) { return line.expr && calls(*line.expr, names); });
+  };
+  const Policy& policy = contract.policy;
+  std::vector<std::string> open;
+  if (!policy.nan && uses({"max", "min", "amax", "amin", "maximum", "minimum", "argmax", "argmin",
+                           "softmax", "log_softmax", "logsumexp"}))
+    open.push_back("nan");
+  if (!policy.tie && uses({"argmax", "argmin"})) open.push_back("tie");
+  if (!policy.cast_overflow && uses({"cast", "quant"})) open.push_back("cast_overflow");
+  return open;
+}
+
 /// The lists as data, for --json.
 void add_choices(const Contract& contract, ListedKernel& out) {
   for (const TypeParameter& type : contract.types) {
@@ -58,6 +84,7 @@ void add_choices(const Contract& contract, ListedKernel& out) {
   for (const Knob& knob : contract.knobs) out.knobs[knob.name] = knob.values;
   for (const SizeSpec& size : contract.sizes) out.sizes[size.name] = {size.min, size.max, size.in};
   out.flags = contract.flags;
+  out.policies_open = open_policies(contract);
   out.not_yet = contract.not_yet;
   out.notes = reach_notes(contract);
 }
@@ -88,6 +115,9 @@ Exit run_list(const Options& options, Streams streams) {
                 << "\n  " << joined(choices, "  ") << "\n";
     if (!contract->sizes.empty()) streams.out << "  sizes " << sizes_text(*contract) << "\n";
     streams.out << "  " << contract->path << "\n";
+    if (!kernel.listed->policies_open.empty())
+      streams.out << "  policies not stated: " << joined(kernel.listed->policies_open, ", ")
+                  << "\n";
     for (const std::string& note : kernel.listed->notes) streams.out << "  " << note << "\n";
     for (const std::string& key : contract->not_yet) streams.out << "  not yet: " << key << "\n";
   }

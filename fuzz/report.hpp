@@ -24,6 +24,8 @@ struct ListedKernel {
   std::map<std::string, std::vector<int64_t>> knobs;
   std::vector<std::string> flags;
   std::vector<std::string> not_yet;  ///< keys that are read but not used yet
+  std::vector<std::string>
+      policies_open;  ///< that the formula may need and the contract leaves out
   std::vector<std::string> notes;
 };
 

@@ -4,7 +4,7 @@
 
 #include <ctime>
 
-namespace assay::testing {
+namespace assay::test {
 
 /// Processor seconds of this process, over all of its threads.
 inline double cpu_seconds() {
@@ -13,4 +13,4 @@ inline double cpu_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-}  // namespace assay::testing
+}  // namespace assay::test

@@ -12,7 +12,7 @@
 namespace assay {
 namespace {
 
-using testing::cpu_seconds;
+using test::cpu_seconds;
 using testing::Outcome;
 using testing::Project;
 using testing::run_assay;

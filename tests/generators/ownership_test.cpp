@@ -128,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(
               }}));
 
 TEST(Ownership_, HugeOutputsAreSolvedWithoutScanning) {
-  const double start = assay::testing::cpu_seconds();
+  const double start = test::cpu_seconds();
   const Contract rows = owning("a == block.x", "'a'");
   Instance instance = instantiate(rows, sized(3000000000, 7, {0, 2147483648, 2999999999}));
   std::vector<Box> boxes = owned_elements(instance, *instance.find("y"));
@@ -144,7 +144,7 @@ TEST(Ownership_, HugeOutputsAreSolvedWithoutScanning) {
   EXPECT_EQ(elements, 256);
   EXPECT_LE(boxes.size(), 3u);
   // A millisecond; a scan of 2^31 elements takes seconds.
-  EXPECT_LT(assay::testing::cpu_seconds() - start, 0.5);
+  EXPECT_LT(test::cpu_seconds() - start, 0.5);
 }
 
 TEST(Ownership_, WithoutSubsetEverythingIsOwned) {

@@ -32,13 +32,13 @@ TEST(BoxIndex, ManyBoxesCostNoMoreThanFew) {
   std::vector<Box> boxes;
   for (int64_t i = 0; i < 8192; ++i) boxes.push_back({{{i * 262144, i * 262144 + 256}}});
   BoxIndex index(boxes);
-  const double start = assay::testing::cpu_seconds();
+  const double start = assay::test::cpu_seconds();
   int64_t found = 0;
   for (int64_t i = 0; i < 8192; ++i) {
     for (int64_t j = 0; j < 257; ++j) found += index.contains({i * 262144 + j});
   }
   EXPECT_EQ(found, 8192 * 256);
-  EXPECT_LT(assay::testing::cpu_seconds() - start, 2);  // 0.1 s; box by box it is 9 s
+  EXPECT_LT(assay::test::cpu_seconds() - start, 2);  // 0.1 s; box by box it is 9 s
 }
 
 }  // namespace

@@ -55,9 +55,9 @@ TEST(Fixtures, DecodesFast) {
   const std::string text = read_file(data_folder() / "triton_sm80" / "sort56.ptx");
   double best_ms = 1e9;
   for (int i = 0; i < 5; ++i) {
-    const double start = assay::testing::cpu_seconds();
+    const double start = assay::test::cpu_seconds();
     const Module module = decode(text, "sort56.ptx");
-    best_ms = std::min(best_ms, 1e3 * (assay::testing::cpu_seconds() - start));
+    best_ms = std::min(best_ms, 1e3 * (assay::test::cpu_seconds() - start));
   }
   const double per_100_kb = best_ms * 100e3 / static_cast<double>(text.size());
   std::cout << per_100_kb << " ms per 100 KB\n";
