@@ -60,7 +60,8 @@ class Converter {
     if (description.find("cannot redefine existing table") != std::string_view::npos)
       return "; write it once, as a [section] or as 'name = { ... }' (several launches: "
              "[[launch]])";
-    if (where.line < 1 || where.line > static_cast<int>(lines_.size())) return "";
+    const bool in_string = description.find("parsing string") != std::string_view::npos;
+    if (in_string || where.line < 1 || where.line > static_cast<int>(lines_.size())) return "";
     const std::string_view line = lines_[static_cast<size_t>(where.line - 1)];
     const std::string_view before = line.substr(0, line.size() - rest_of_line(where).size());
     // The error may be noticed in the middle of the word or behind it: "[n]", "2 * n".
