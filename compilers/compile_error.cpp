@@ -13,6 +13,7 @@ namespace {
 struct LogError {
   SourceLocation where;
   std::string message;  ///< "error: identifier "foo" is undefined"
+  std::string line;     ///< the whole line of the log
 };
 
 std::optional<int> number(std::string_view text) {
@@ -29,7 +30,7 @@ std::optional<LogError> parse_error_line(const std::string& line) {
   const size_t severe = line.find(": catastrophic error");
   colon = std::min({colon, fatal, severe});
   if (colon == std::string::npos) return std::nullopt;
-  LogError error{{line.substr(0, colon)}, line.substr(colon + 2)};
+  LogError error{{line.substr(0, colon)}, line.substr(colon + 2), line};
   std::string& place = error.where.file;
   if (place.ends_with(')')) {
     const size_t open = place.rfind('(');
@@ -66,6 +67,28 @@ bool concerns_entry(const LogError& error) {
          std::filesystem::path(error.where.file).filename() == "entry.cu";
 }
 
+/// NVRTC has CUDA's headers and the user's, none of the host's.
+std::string header_hint(CudaCompiler compiler, const std::string& message) {
+  const bool missing = message.find("cannot open source file") != std::string::npos;
+  if (compiler != CudaCompiler::nvrtc || !missing) return "";
+  return "; for headers of the host, such as <vector>, write compiler = \"nvcc\" in 'source'";
+}
+
+/// The log below the one line that was told already; "" when nothing is left.
+std::string rest_of_log(const std::string& log, const std::string& told) {
+  std::istringstream lines(log);
+  std::string rest;
+  bool dropped = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (!dropped && line == told) {
+      dropped = true;
+    } else if (line.find_first_not_of(" \t\r") != std::string::npos) {
+      rest += "\n" + line;
+    }
+  }
+  return rest;
+}
+
 std::string available(const std::vector<std::string>& names) {
   if (names.empty()) return "it defines no __global__ function";
   std::string text = "its __global__ functions: ";
@@ -76,16 +99,18 @@ std::string available(const std::vector<std::string>& names) {
 }  // namespace
 
 void throw_compile_error(const CompileRequest& request, const std::string& source_text,
-                         const std::string& log) {
+                         const std::string& log, CudaCompiler compiler) {
   const std::optional<LogError> error = first_error(log);
-  const std::string as_written = "\n" + log;
   // Complaints about options name no place: "nvrtc: error: invalid value for --gpu-architecture".
   if (!error || error->where.line == 0) {
     const std::string first_line = log.substr(0, log.find('\n'));
     throw InputError(request.where, "'" + request.source + "' does not compile: " + first_line +
-                                        (first_line == log ? "" : as_written));
+                                        rest_of_log(log, first_line));
   }
-  if (!concerns_entry(*error)) throw InputError(error->where, error->message + as_written);
+  const std::string rest = rest_of_log(log, error->line);
+  if (!concerns_entry(*error)) {
+    throw InputError(error->where, error->message + header_hint(compiler, error->message) + rest);
+  }
   const std::vector<std::string> names = kernel_names(source_text);
   const std::string wanted = base_name(request.entry);
   const std::string file = std::filesystem::path(request.source).filename().string();
@@ -96,7 +121,7 @@ void throw_compile_error(const CompileRequest& request, const std::string& sourc
                                         "; " + available(names));
   }
   throw InputError(request.where, "entry '" + request.entry + "' does not fit " + file + ": " +
-                                      error->message + as_written);
+                                      error->message + rest);
 }
 
 }  // namespace assay

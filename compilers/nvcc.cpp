@@ -67,18 +67,24 @@ std::string find_entry(const std::string& ptx, const CompileRequest& request) {
   const std::vector<std::string> names = ptx_entries(ptx);
   const auto place = std::find(request.entries.begin(), request.entries.end(), request.entry);
   const std::string marker =
-      std::string(kMarker) + "<" + std::to_string(place - request.entries.begin()) + ", &(";
+      std::string(kMarker) + "<" + std::to_string(place - request.entries.begin()) + ", &";
   std::string wanted;
   for (const std::string& mangled : names) {
     const std::string text = demangle(mangled);
     const size_t at = text.find(marker);
     if (at == std::string::npos) continue;
     wanted = text.substr(at + marker.size());
-    wanted = wanted.substr(0, wanted.rfind(")>("));
+    if (wanted.starts_with('(')) {
+      wanted = wanted.substr(1, wanted.rfind(")>(") - 1);
+    } else {
+      wanted = wanted.substr(0, wanted.rfind(">("));
+    }
   }
   for (const std::string& mangled : names) {
     const std::string text = demangle(mangled);
     if (text == wanted) return mangled;
+    // The demangler leaves out the parameters of a plain function in a namespace.
+    if (!wanted.empty() && text.starts_with(wanted + "(")) return mangled;
     // An extern "C" entry has no parameter list in its name; the marker knows it.
     if (text == mangled && wanted.substr(0, wanted.find('(')) == mangled) return mangled;
   }
@@ -133,7 +139,8 @@ CompiledText compile_with_nvcc(const std::string& nvcc, const CompileRequest& re
   for (const std::string& option : nvcc_options(request)) arguments.push_back(option);
   arguments.insert(arguments.end(), {source.string(), "-o", output.string()});
   const ChildResult result = run_child(arguments);
-  if (result.status != 0) throw_compile_error(request, source_text, result.output);
+  if (result.status != 0)
+    throw_compile_error(request, source_text, result.output, CudaCompiler::nvcc);
   CompiledText compiled;
   compiled.ptx = read_file(output);
   compiled.entry = find_entry(compiled.ptx, request);

@@ -160,7 +160,7 @@ CompiledText Nvrtc::compile(const CompileRequest& request, const std::string& so
     f.log(handle.program, log.data());
     while (!log.empty() && (log.back() == '\0' || log.back() == '\n')) log.pop_back();
     if (log.empty()) log = f.error_string(result);
-    throw_compile_error(request, source_text, log);
+    throw_compile_error(request, source_text, log, CudaCompiler::nvrtc);
   }
 
   CompiledText compiled;

@@ -45,6 +45,6 @@ class Nvrtc {
 /// `file:line: error: ...`), followed by the log as written. An error about the entry itself names
 /// the source's __global__ functions instead.
 [[noreturn]] void throw_compile_error(const CompileRequest& request, const std::string& source_text,
-                                      const std::string& log);
+                                      const std::string& log, CudaCompiler compiler);
 
 }  // namespace assay

@@ -69,12 +69,18 @@ std::string seconds_text(double seconds) {
   return text;
 }
 
+/// "mismatch R5"; a checker is its own rule.
+std::string kind_and_rule(const Finding& f) {
+  return f.rule == f.kind || f.rule.empty() ? f.kind : f.kind + " " + f.rule;
+}
+
 std::string failure_xml(const FiledFinding& filed) {
   const Finding& f = filed.finding;
-  const std::string name = f.kind + " " + f.rule + " " + f.file + ":" + std::to_string(f.line);
+  const std::string place = f.shown_file() + ":" + std::to_string(f.shown_line());
+  const std::string name = kind_and_rule(f) + " " + place;
   std::string xml = "    <testcase classname=\"" + xml_escaped(f.kernel) + "\" name=\"" +
-                    xml_escaped(name) + "\" file=\"" + xml_escaped(f.file) + "\" line=\"" +
-                    std::to_string(f.line) + "\">\n";
+                    xml_escaped(name) + "\" file=\"" + xml_escaped(f.shown_file()) + "\" line=\"" +
+                    std::to_string(f.shown_line()) + "\">\n";
   const std::string element = filed.known ? "skipped" : "failure";
   xml += "      <" + element + " message=\"" + xml_escaped(f.message) + "\">" +
          xml_escaped(repro_command(filed)) + "</" + element + ">\n";
@@ -92,7 +98,7 @@ std::string suite_xml(const Report& report, const KernelReport& kernel) {
     cases += failure_xml(filed);
   }
   std::string all = "    <testcase classname=\"" + xml_escaped(kernel.kernel) + "\" name=\"" +
-                    std::to_string(kernel.cases) + " cases\"";
+                    std::to_string(kernel.cases) + (kernel.cases == 1 ? " case\"" : " cases\"");
   if (kernel.cases == 0) {
     ++failures;
     all += ">\n      <failure message=\"no case ran\"/>\n    </testcase>\n";
@@ -149,7 +155,7 @@ std::string github_report(const Report& report) {
       out += "file=" + github_escaped(relative_to_here(f.shown_file()), true) +
              ",line=" + std::to_string(f.shown_line() > 0 ? f.shown_line() : 1) + ",";
     }
-    out += "title=" + github_escaped(f.kernel + ": " + f.kind + " " + f.rule, true) +
+    out += "title=" + github_escaped(f.kernel + ": " + kind_and_rule(f), true) +
            "::" + github_escaped(f.message + "\n" + repro_command(filed), false) + "\n";
   }
   for (const PairReport& pair : report.pairs) {

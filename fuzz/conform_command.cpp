@@ -257,7 +257,6 @@ Exit Conform::print(std::ostream& out) const {
 }  // namespace
 
 Exit run_conform(const Options& options, Streams streams) {
-  if (options.json) throw InputError({}, "assay conform prints text only");
   Conform conform(options);
   conform.run();
   return conform.print(streams.out);

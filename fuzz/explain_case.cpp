@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <set>
 
 namespace assay {
 
@@ -225,9 +226,12 @@ std::string finding_text(const Finding& f) {
 
 std::string places_text(const std::vector<Finding>& findings) {
   std::string text;
+  std::set<std::string> told;  // a rule or a place that findings share stands once
   for (const Finding& f : findings) {
-    if (const std::string rule = rule_text(f.rule); !rule.empty()) text += "\nrule " + rule;
-    if (const std::string lines = source_excerpt(f.shown_file(), f.shown_line()); !lines.empty()) {
+    if (const std::string rule = rule_text(f.rule); !rule.empty() && told.insert(rule).second)
+      text += "\nrule " + rule;
+    const std::string lines = source_excerpt(f.shown_file(), f.shown_line());
+    if (!lines.empty() && told.insert(f.shown_file() + "\n" + lines).second) {
       text += "\n" + base_name(f.shown_file()) + "\n" + lines;
     }
   }

@@ -79,6 +79,14 @@ InputError unknown_kernel(const std::string& kernel) {
                               "path: did you mean " +
                               kernel + ".toml, which is here?");
   }
+  const fs::path beside = fs::path(kernel).replace_extension(".toml");
+  if (fs::path(kernel).has_extension() && fs::is_regular_file(kernel, ignored)) {
+    return InputError(
+        {kernel},
+        fs::is_regular_file(beside, ignored)
+            ? "is no contract; did you mean " + beside.string() + ", which lies beside it?"
+            : "is no contract: write one beside it (" + beside.string() + ") and give that");
+  }
   const std::string nearest = nearest_name(kernel, known_names());
   const std::string hint = nearest.empty() ? "" : " (did you mean '" + nearest + "'?)";
   return InputError({}, "unknown kernel '" + kernel + "'" + hint + "; `assay list` names them");
@@ -126,6 +134,8 @@ std::vector<std::string> contract_files(const std::string& folder) {
 std::vector<ContractPtr> load_kernels(const std::vector<std::string>& names) {
   std::vector<ContractPtr> contracts;
   for (const std::string& name : names.empty() ? known_names() : names) {
+    const std::string ending = fs::path(name).extension();
+    if (ending == ".cu" || ending == ".ptx" || ending == ".py") throw unknown_kernel(name);
     ContractPtr contract = is_contract_path(name) ? load(name) : load_by_name(name);
     if (!contract) throw unknown_kernel(name);
     contracts.push_back(std::move(contract));
@@ -136,6 +146,19 @@ std::vector<ContractPtr> load_kernels(const std::vector<std::string>& names) {
   }
   check_names_differ(contracts);
   return contracts;
+}
+
+std::vector<std::string> namesakes(const Contract& contract) {
+  std::vector<std::string> files;
+  for (const std::string& file : contract_files(fs::path(contract.path).parent_path())) {
+    if (absolute(file) == contract.path) continue;
+    try {
+      if (load(file)->name == contract.name) files.push_back(file);
+    } catch (const InputError&) {
+      // A broken contract is nobody's namesake.
+    }
+  }
+  return files;
 }
 
 ContractPtr contract_of_case(const Case& c, const std::string& case_file,

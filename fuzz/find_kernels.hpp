@@ -25,6 +25,9 @@ std::vector<std::string> contract_files(const std::string& folder);
 /// all of kernel_folders(). Throws InputError (nearest name for an unknown one).
 std::vector<ContractPtr> load_kernels(const std::vector<std::string>& names);
 
+/// Other contract files beside this one whose kernel has the same name.
+std::vector<std::string> namesakes(const Contract& contract);
+
 /// The contract of a case file: `contract` when given; else NAME.toml, or a contract of that name,
 /// beside the file or in one of the three folders above it; else by kernel name. `pair` folders of
 /// kernels_under_test/planted are looked at last. Throws InputError.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +15,10 @@
 namespace assay {
 
 namespace fs = std::filesystem;
+
+namespace {
+constexpr const char* kStoredAt = "the worst element is stored at ";
+}
 
 bool FindingSet::add(Finding finding, int64_t order) {
   const auto [at, fresh] = entries_.try_emplace(finding.identity());
@@ -55,12 +60,35 @@ std::string slug(const Finding& finding) {
   std::string text = finding.kind;
   if (finding.rule != finding.kind && !finding.rule.empty()) text += "-" + finding.rule;
   text += "-" + finding.file.substr(finding.file.rfind('/') + 1);
-  if (finding.line > 0) text += "-" + std::to_string(finding.line);
+  // The judge's findings stand at the entry's line, which a kernel has one of; where the wrong
+  // value was stored is not known before the case has run again.
+  const bool judged =
+      finding.kind == "mismatch" || finding.kind == "unwritten" || finding.kind == "undecided";
+  if (!judged && finding.line > 0) text += "-" + std::to_string(finding.line);
   for (char& c : text) {
     const bool plain = std::isalnum(static_cast<unsigned char>(c)) || std::strchr("._-", c);
     if (!plain) c = '_';
   }
   return text;
+}
+
+std::vector<std::string> finding_comments(const std::string& found_by, const Finding& finding) {
+  std::vector<std::string> comments{found_by};
+  if (finding.stored_line > 0) {
+    comments.push_back(kStoredAt + fs::path(finding.stored_file).filename().string() + ":" +
+                       std::to_string(finding.stored_line));
+  }
+  comments.push_back(finding.message);
+  return comments;
+}
+
+void read_stored_place(const std::vector<std::string>& comments, Finding& finding) {
+  for (const std::string& comment : comments) {
+    const size_t colon = comment.rfind(':');
+    if (!comment.starts_with(kStoredAt) || colon == std::string::npos) continue;
+    finding.stored_file = comment.substr(std::strlen(kStoredAt), colon - std::strlen(kStoredAt));
+    finding.stored_line = std::atoi(comment.c_str() + colon + 1);
+  }
 }
 
 void make_folder(const std::string& folder) {

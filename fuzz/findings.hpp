@@ -29,12 +29,17 @@ class FindingSet {
   std::map<std::string, Entry> entries_;
 };
 
-/// "wrap-softmax.cu-31": file name for a finding, without folder and ending. Distinct identities of
-/// one kernel have distinct slugs.
+/// "wrap-softmax.cu-31", "mismatch-R5-softmax.cu": file name for a finding, without folder and
+/// ending. Distinct identities of one kernel have distinct slugs.
 std::string slug(const Finding& finding);
 
 /// Before the identity of another finding that the same case shows, in a case file's comments.
 inline const std::string kCauseComment = "with, in the same case: ";
+/// The comments of a finding's case file: who found it, where a mismatch's worst element was
+/// stored, the message.
+std::vector<std::string> finding_comments(const std::string& found_by, const Finding& finding);
+/// Takes the stored place out of such comments; leaves `finding` alone when they name none.
+void read_stored_place(const std::vector<std::string>& comments, Finding& finding);
 
 /// Creates a folder and those above it; throws InputError naming it when that fails.
 void make_folder(const std::string& folder);

@@ -194,7 +194,7 @@ class Overnight {
     kernel.executions += slots_[i]->executions();
     kernel.skipped += slots_[i]->skipped();
     executions_ += slots_[i]->executions();
-    skips_[worker.kernel] += slots_[i]->skipped();
+    tallies_[worker.kernel].read_tally(slots_[i]->tally());
     spent_[worker.kernel] += seconds;
     cases_[worker.kernel] += slots_[i]->executions();
     book_slice(kernel, seconds, files_in(folders_.corpus(worker.kernel)) - worker.kept_before);
@@ -232,6 +232,9 @@ class Overnight {
   }
 
   void end_workers() {
+    for (const WorkerProcess& worker : workers_) {
+      if (worker.running()) ask_to_end(worker.pid);  // all at once: they end side by side
+    }
     for (size_t i = 0; i < workers_.size(); ++i) {
       if (!workers_[i].running()) continue;
       const std::chrono::duration<double> ran = SteadyClock::now() - workers_[i].start;
@@ -267,7 +270,8 @@ class Overnight {
   std::vector<WorkerProcess> workers_;
   std::vector<Fault> faults_;
   std::map<std::string, double> spent_;
-  std::map<std::string, int64_t> cases_, skips_;
+  std::map<std::string, int64_t> cases_;
+  std::map<std::string, KernelReport> tallies_;
   int64_t executions_ = 0;
   int64_t slices_ = 0;
   SteadyClock::time_point start_ = SteadyClock::now();
@@ -287,6 +291,9 @@ FiledFinding read_finding(const std::string& path, const Contract& contract) {
                    c.recorded.line,
                    c.comments.empty() ? "" : c.comments.back(),
                    c};
+  read_stored_place(c.comments, filed.finding);
+  if (std::filesystem::path(source).filename() == filed.finding.stored_file)
+    filed.finding.stored_file = source;
   filed.case_file = path;
   filed.contract = contract.path;
   for (const std::string& comment : c.comments) {
@@ -304,16 +311,17 @@ Report Overnight::report() const {
   report.jobs = static_cast<int>(workers_.size());
   for (const ContractPtr& contract : contracts_) {
     KernelReport kernel;
+    if (const auto at = tallies_.find(contract->name); at != tallies_.end()) kernel = at->second;
     kernel.kernel = contract->name;
     kernel.contract = contract->path;
     kernel.variants_total = count_variants(*contract);
+    kernel.weak_is_explained = !contract->accuracy.weak_reason.empty();
     if (const auto at = cases_.find(contract->name); at != cases_.end()) kernel.cases = at->second;
     if (const auto at = spent_.find(contract->name); at != spent_.end())
       kernel.seconds = at->second;
-    if (const auto at = skips_.find(contract->name); at != skips_.end() && at->second > 0) {
-      kernel.skipped["not supported by this device"] = at->second;
-    }
     if (kernel.cases == 0) kernel.notes.insert("no case ran: the run ended before its turn");
+    note_reach(*contract, kernel);
+    note_arguments(*contract, kernel);
     std::error_code ignored;
     std::vector<std::string> files;
     for (const auto& entry :
@@ -343,13 +351,14 @@ Exit run_fuzz(const Options& options, Streams streams) {
   make_device(options.device);
   std::vector<ContractPtr> contracts = load_kernels(options.kernels);
   log_info("assay fuzz: seed " + std::to_string(options.seed) + ", " +
-           std::to_string(contracts.size()) + " kernels, " + std::to_string(worker_count(options)) +
-           " workers");
+           std::to_string(contracts.size()) + (contracts.size() == 1 ? " kernel, " : " kernels, ") +
+           std::to_string(worker_count(options)) + " workers");
   const StopSignals signals;
   Overnight overnight(options, std::move(contracts));
   overnight.run();
   const Report report = overnight.report();
   print_report(report, options, streams);
+  if (report.exit() == Exit::bad_input) throw InputError({}, nothing_proven(report));
   return report.exit();
 }
 

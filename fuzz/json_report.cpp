@@ -10,8 +10,12 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json finding_json(const Finding& finding, const std::string& case_file) {
-  return {{"kernel", finding.kernel}, {"kind", finding.kind}, {"rule", finding.rule},
-          {"file", finding.file},     {"line", finding.line}, {"message", finding.message},
+  return {{"kernel", finding.kernel},
+          {"kind", finding.kind},
+          {"rule", finding.rule},
+          {"file", finding.shown_file()},
+          {"line", finding.shown_line()},
+          {"message", finding.message},
           {"case", case_file}};
 }
 
@@ -29,7 +33,30 @@ Json pair_json(const PairReport& pair) {
   return row;
 }
 
+Json listed_json(const KernelReport& kernel) {
+  const ListedKernel& listed = *kernel.listed;
+  Json row{{"kernel", kernel.kernel},
+           {"contract", kernel.contract},
+           {"variants_total", kernel.variants_total},
+           {"types", listed.types},
+           {"knobs", listed.knobs},
+           {"flags", listed.flags}};
+  row["sizes"] = Json::object();
+  for (const auto& [name, size] : listed.sizes) {
+    if (size.in.empty()) {
+      row["sizes"][name] = {{"min", size.min}, {"max", size.max}};
+    } else {
+      row["sizes"][name] = {{"in", size.in}};
+    }
+  }
+  row["policies_open"] = listed.policies_open;
+  row["not_yet"] = listed.not_yet;
+  row["notes"] = listed.notes;
+  return row;
+}
+
 Json kernel_json(const KernelReport& kernel) {
+  if (kernel.listed) return listed_json(kernel);
   Json row{{"kernel", kernel.kernel},
            {"contract", kernel.contract},
            {"cases", kernel.cases},
@@ -60,10 +87,6 @@ std::string json_report(const Report& report) {
     row["known"] = filed.known;
     row["shrunk"] = filed.shrunk;
     row["with_above"] = !filed.with_above.empty();
-    if (filed.finding.stored_line > 0) {
-      row["stored_file"] = filed.finding.stored_file;
-      row["stored_line"] = filed.finding.stored_line;
-    }
     row["command"] = repro_command(filed);
     out["findings"].push_back(std::move(row));
   }

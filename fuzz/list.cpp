@@ -1,8 +1,11 @@
 // `assay list`: what there is to test.
+#include <algorithm>
 #include <ostream>
+#include <set>
 
 #include "fuzz/find_kernels.hpp"
 #include "fuzz/program.hpp"
+#include "generators/reach.hpp"
 
 namespace assay {
 
@@ -34,6 +37,58 @@ std::string knobs_text(const Contract& contract) {
   return joined(all, " ");
 }
 
+std::string sizes_text(const Contract& contract) {
+  std::vector<std::string> all;
+  for (const SizeSpec& size : contract.sizes) {
+    std::string text = size.name + "=";
+    if (size.in.empty()) {
+      text += std::to_string(size.min) + ".." + std::to_string(size.max);
+    } else {
+      for (size_t i = 0; i < size.in.size(); ++i)
+        text += (i ? "|" : "") + std::to_string(size.in[i]);
+    }
+    all.push_back(text);
+  }
+  return joined(all, " ");
+}
+
+bool calls(const Expr& node, const std::set<std::string>& names) {
+  if (node.kind == Expr::Kind::call && names.contains(node.text)) return true;
+  return std::any_of(node.operands.begin(), node.operands.end(),
+                     [&](const ExprPtr& operand) { return calls(*operand, names); });
+}
+
+/// Policies that the formula may need and the contract leaves out; a run asks for one with the line
+/// to paste when a case needs it.
+std::vector<std::string> open_policies(const Contract& contract) {
+  const auto uses = [&](const std::set<std::string>& names) {
+    return std::any_of(
+        contract.formula.begin(), contract.formula.end(),
+        [&](const FormulaLine& line) { return line.expr && calls(*line.expr, names); });
+  };
+  const Policy& policy = contract.policy;
+  std::vector<std::string> open;
+  if (!policy.nan && uses({"max", "min", "amax", "amin", "maximum", "minimum", "argmax", "argmin",
+                           "softmax", "log_softmax", "logsumexp"}))
+    open.push_back("nan");
+  if (!policy.tie && uses({"argmax", "argmin"})) open.push_back("tie");
+  if (!policy.cast_overflow && uses({"cast", "quant"})) open.push_back("cast_overflow");
+  return open;
+}
+
+/// The lists as data, for --json.
+void add_choices(const Contract& contract, ListedKernel& out) {
+  for (const TypeParameter& type : contract.types) {
+    for (DType kind : type.kinds) out.types[type.name].emplace_back(name(kind));
+  }
+  for (const Knob& knob : contract.knobs) out.knobs[knob.name] = knob.values;
+  for (const SizeSpec& size : contract.sizes) out.sizes[size.name] = {size.min, size.max, size.in};
+  out.flags = contract.flags;
+  out.policies_open = open_policies(contract);
+  out.not_yet = contract.not_yet;
+  out.notes = reach_notes(contract);
+}
+
 }  // namespace
 
 Exit run_list(const Options& options, Streams streams) {
@@ -45,11 +100,25 @@ Exit run_list(const Options& options, Streams streams) {
     kernel.kernel = contract->name;
     kernel.contract = contract->path;
     kernel.variants_total = count_variants(*contract);
+    kernel.listed.emplace();
+    add_choices(*contract, *kernel.listed);
     report.kernels.push_back(kernel);
     if (options.json) continue;
-    streams.out << contract->name << ": " << contract->about << "\n  " << types_text(*contract)
-                << (contract->knobs.empty() ? "" : "  ") << knobs_text(*contract) << "  ("
-                << kernel.variants_total << " variants)\n  " << contract->path << "\n";
+    std::vector<std::string> choices;
+    for (const std::string& text :
+         {types_text(*contract), knobs_text(*contract), joined(contract->flags, " ")}) {
+      if (!text.empty()) choices.push_back(text);
+    }
+    choices.push_back("(" + std::to_string(kernel.variants_total) +
+                      (kernel.variants_total == 1 ? " variant)" : " variants)"));
+    streams.out << contract->name << (contract->about.empty() ? "" : ": ") << contract->about
+                << "\n  " << joined(choices, "  ") << "\n";
+    if (!contract->sizes.empty()) streams.out << "  sizes " << sizes_text(*contract) << "\n";
+    streams.out << "  " << contract->path << "\n";
+    if (!kernel.listed->policies_open.empty())
+      streams.out << "  policies not stated: " << joined(kernel.listed->policies_open, ", ")
+                  << "\n";
+    for (const std::string& note : kernel.listed->notes) streams.out << "  " << note << "\n";
     for (const std::string& key : contract->not_yet) streams.out << "  not yet: " << key << "\n";
   }
   if (options.json) streams.out << json_report(report);

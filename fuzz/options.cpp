@@ -4,7 +4,9 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <charconv>
+#include <iterator>
 #include <map>
+#include <sstream>
 
 #include "kernels_under_test/input_error.hpp"
 
@@ -16,16 +18,41 @@ struct CommandRow {
   Command command;
   const char* name;
   const char* about;
+  const char* options;  ///< those that mean something to it, besides its kernels or its file
 };
 constexpr std::array<CommandRow, 7> kCommands{{
-    {Command::list, "list", "List the kernels and what their contracts admit"},
-    {Command::smoke, "smoke", "Check every kernel for a short time; for CI"},
-    {Command::fuzz, "fuzz", "Search for hours in worker processes; resumes in the same folder"},
-    {Command::repro, "repro", "Run one case file and explain what it shows"},
-    {Command::shrink, "shrink", "Make a failing case smaller while the same failure stays"},
-    {Command::score, "score", "Search for the planted bugs and count what is found"},
-    {Command::conform, "conform", "Compare the emulator's instructions with a GPU's"},
+    {Command::list, "list", "List the kernels and what their contracts admit", "--device --json"},
+    {Command::smoke, "smoke", "Check every kernel for a short time; for CI",
+     "--device --seed --cases --for --jobs --json --format --out"},
+    {Command::fuzz, "fuzz", "Search for hours in worker processes; resumes in the same folder",
+     "--device --seed --cases --for --jobs --json --format --out --max-disk"},
+    {Command::repro, "repro", "Run one case file and explain what it shows",
+     "--contract --device --json --format"},
+    {Command::shrink, "shrink", "Make a failing case smaller while the same failure stays",
+     "--contract --device --cases --for --out"},
+    {Command::score, "score", "Search for the planted bugs and count what is found",
+     "--device --seed --cases --for --jobs --json --format --planted"},
+    {Command::conform, "conform", "Compare the emulator's instructions with a GPU's",
+     "--seed --cases"},
 }};
+constexpr const char* kVersion = "assay 0.1.0";
+
+std::vector<std::string> words(const std::string& text) {
+  std::istringstream in(text);
+  return {std::istream_iterator<std::string>(in), {}};
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+std::vector<std::string> command_names() {
+  std::vector<std::string> names;
+  for (const CommandRow& row : kCommands) names.push_back(row.name);
+  return names;
+}
 
 constexpr int kMostJobs = 1024;  // far above any machine's cores: a slip of the hand
 const std::vector<std::string> kDevices{"ptx", "cuda", "torch"};
@@ -99,43 +126,76 @@ void settle(const RawOptions& raw, Options& o) {
   if (!raw.max_disk.empty()) o.max_disk_bytes = parse_bytes(raw.max_disk);
 }
 
-void add_options(CLI::App& app, Command command, Options& o, RawOptions& raw) {
+const char* out_help(Command command) {
+  if (command == Command::fuzz)
+    return "Where corpus, findings and state are kept (out/fuzz when not given)";
+  if (command == Command::shrink) return "File for the smaller case (printed when not given)";
+  return "Where findings are written (out when not given)";
+}
+
+void add_options(CLI::App& app, const CommandRow& row, Options& o, RawOptions& raw) {
+  const Command command = row.command;
   const bool one_file = command == Command::repro || command == Command::shrink;
   if (one_file) {
     app.add_option("file", o.file, "Case file, artifact or corpus entry")->required();
-    app.add_option("--contract", o.contract, "Contract of the case (a path or a kernel's name)");
   } else {
     app.add_option("kernels", o.kernels,
                    command == Command::conform
                        ? "How the spellings start: add, cvt.rn (all when not given)"
                        : "Kernel names, or paths of contract files anywhere");
   }
-  app.add_option("--device", o.device, "ptx, or cuda for a GPU (torch: not built yet)");
-  app.add_option("--seed", raw.seed, "Seed of the run");
-  app.add_option("--cases", raw.cases, "Stop after this many cases");
-  app.add_option("--for", raw.duration, "Stop after this long: 30s, 5m, 8h");
-  app.add_option("--jobs", raw.jobs, "Workers; one a core when not given");
-  app.add_flag("--json", o.json, "Print one JSON object");
-  app.add_option("--format", raw.format, "text, github (annotations) or junit (XML)");
-  app.add_option("--out", o.out, "Where findings are written");
-  if (command == Command::fuzz)
-    app.add_option("--max-disk", raw.max_disk, "Cap for --out: 500M, 10G");
-  if (command == Command::score) app.add_option("--planted", o.planted, "Folder of planted pairs");
+  for (const std::string& option : words(row.options)) {
+    if (option == "--contract")
+      app.add_option(option, o.contract, "Contract of the case (a path or a kernel's name)");
+    if (option == "--device")
+      app.add_option(option, o.device, "ptx, or cuda for a GPU (torch: not built yet)");
+    if (option == "--seed") app.add_option(option, raw.seed, "Seed of the run");
+    if (option == "--cases") app.add_option(option, raw.cases, "Stop after this many cases");
+    if (option == "--for")
+      app.add_option(option, raw.duration, "Stop after this long: 30s, 5m, 8h");
+    if (option == "--jobs") app.add_option(option, raw.jobs, "Workers; one a core when not given");
+    if (option == "--json") app.add_flag(option, o.json, "Print one JSON object");
+    if (option == "--format")
+      app.add_option(option, raw.format, "text, github (annotations) or junit (XML)");
+    if (option == "--out") app.add_option(option, o.out, out_help(command));
+    if (option == "--max-disk") app.add_option(option, raw.max_disk, "Cap for --out: 500M, 10G");
+    if (option == "--planted") app.add_option(option, o.planted, "Folder of planted pairs");
+  }
+}
+
+/// Options that the command does not take, each with what may have been meant.
+[[noreturn]] void refuse_extras(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  const std::string command = chosen.empty() ? "" : chosen.front()->get_name();
+  const auto row = std::find_if(kCommands.begin(), kCommands.end(),
+                                [&](const CommandRow& r) { return r.name == command; });
+  std::vector<std::string> extras = app.remaining(true);
+  const auto flag = std::find_if(extras.begin(), extras.end(),
+                                 [](const std::string& word) { return word.starts_with("-"); });
+  if (row == kCommands.end() || flag == extras.end())
+    throw InputError({}, "not expected: " + listed(extras));
+  const std::string name = flag->substr(0, flag->find('='));
+  const std::vector<std::string> allowed = words(row->options);
+  throw InputError({}, "'" + command + "' takes no " + name + did_you_mean(name, allowed) +
+                           "; it takes " + listed(allowed));
 }
 
 void check_command(const std::vector<std::string>& arguments) {
-  if (arguments.empty()) {
-    throw InputError(
-        {}, "no command; there are list, smoke, fuzz, repro, shrink, score, conform (--help)");
-  }
-  if (arguments.front().starts_with("-")) return;
-  std::vector<std::string> names;
-  for (const CommandRow& row : kCommands) names.push_back(row.name);
-  if (std::find(names.begin(), names.end(), arguments.front()) == names.end()) {
-    throw InputError({}, "unknown command '" + arguments.front() + "'" +
-                             did_you_mean(arguments.front(), names) +
-                             "; there are list, smoke, fuzz, repro, shrink, score, conform");
-  }
+  const std::vector<std::string> names = command_names();
+  if (arguments.empty())
+    throw InputError({}, "no command; there are " + listed(names) + " (--help)");
+  const std::string& given = arguments.front();
+  if (given.starts_with("-") || std::find(names.begin(), names.end(), given) != names.end()) return;
+  throw InputError({}, "unknown command '" + given + "'" + did_you_mean(given, names) +
+                           "; there are " + listed(names));
+}
+
+/// `assay help` and `assay help smoke` are --help.
+void take_help(std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments.front() != "help") return;
+  arguments.erase(arguments.begin());
+  arguments.resize(std::min<size_t>(arguments.size(), 1));
+  arguments.push_back("--help");
 }
 
 std::string one_line(std::string text) {
@@ -164,14 +224,16 @@ double parse_duration(const std::string& text) {
 }
 
 ParsedOptions parse_options(std::vector<std::string> arguments) {
+  take_help(arguments);
   check_command(arguments);
   ParsedOptions parsed;
   RawOptions raw;
   CLI::App app{"Assay finds the wrong answers that GPU kernels give.", "assay"};
   app.require_subcommand(1);
+  app.set_version_flag("--version", kVersion);
   for (const CommandRow& row : kCommands) {
     CLI::App* sub = app.add_subcommand(row.name, row.about);
-    add_options(*sub, row.command, parsed.options, raw);
+    add_options(*sub, row, parsed.options, raw);
     sub->callback([&parsed, &row] { parsed.options.command = row.command; });
   }
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes its arguments from the back
@@ -180,8 +242,15 @@ ParsedOptions parse_options(std::vector<std::string> arguments) {
   } catch (const CLI::CallForHelp&) {
     parsed.help = true;
     const auto chosen = app.get_subcommands();
-    parsed.text = chosen.empty() ? app.help() : chosen.front()->help();
+    // The whole command line: "Usage: assay smoke [OPTIONS] [kernels...]".
+    parsed.text = chosen.empty() ? app.help() : chosen.front()->help("assay");
     return parsed;
+  } catch (const CLI::CallForVersion&) {
+    parsed.help = true;
+    parsed.text = std::string(kVersion) + "\n";
+    return parsed;
+  } catch (const CLI::ExtrasError&) {
+    refuse_extras(app);
   } catch (const CLI::ParseError& error) {
     throw InputError({}, one_line(error.what()));
   }

@@ -85,6 +85,13 @@ void print_report(const Report& report, const Options& options, Streams streams)
   }
 }
 
+std::string nothing_proven(const Report& report) {
+  std::string names;
+  for (const std::string& name : unproven(report)) names += (names.empty() ? "" : ", ") + name;
+  return "no element of " + names + " was judged: nothing is proven; more time (--for) or cases " +
+         "(--cases) may do";
+}
+
 int worker_count(const Options& options) {
   if (options.jobs > 0) return options.jobs;
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));

@@ -37,6 +37,9 @@ std::unique_ptr<Device> make_device(const std::string& name);
 /// Prints a report in the format that the options ask for.
 void print_report(const Report& report, const Options& options, Streams streams);
 
+/// "no element of a, b was judged: nothing is proven of them".
+std::string nothing_proven(const Report& report);
+
 /// Number of workers: as asked, else one a core.
 int worker_count(const Options& options);
 

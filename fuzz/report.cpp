@@ -20,6 +20,11 @@ bool is_ordinary(const Case& c) {
   });
 }
 
+bool is_wrong_memory(const Finding& f) {
+  return f.kind == "stray_write" || f.kind == "uninitialised" || f.kind == "out_of_bounds" ||
+         f.kind == "misaligned";
+}
+
 /// A relation over types, knobs and flags alone; anything else is left to the case's own check.
 bool may_hold(const NamedExpr& relation, const Variant& variant) {
   IntegerScope scope;
@@ -56,8 +61,18 @@ void KernelReport::add(const Case& c, const CheckResult& result, double spent) {
   } else {
     if (result.outcome == Outcome::skipped) ++unjudged[result.skipped];
     variants.insert(c.variant().text());
+    for (const auto& [size, value] : c.sizes) {
+      int64_t& most = largest_sizes[size];
+      most = std::max(most, value);
+    }
+    for (const Tensor& tensor : result.instance->tensors) {
+      if (tensor.is_scalar() || !tensor.present) continue;
+      int64_t& most = largest_operands[tensor.spec->name];
+      most = std::max(most, tensor.elements());
+    }
   }
   judged += result.verdict.judged;
+  wrong_memory += std::any_of(result.findings.begin(), result.findings.end(), is_wrong_memory);
   if (is_ordinary(c)) {
     ordinary += result.verdict.judged;
     weak += result.verdict.weak;
@@ -73,12 +88,17 @@ void KernelReport::add(const Case& c, const CheckResult& result, double spent) {
 void KernelReport::add(const KernelReport& other) {
   cases += other.cases;
   judged += other.judged;
+  wrong_memory += other.wrong_memory;
   variants.insert(other.variants.begin(), other.variants.end());
   for (const auto& [reason, count] : other.skipped) skipped[reason] += count;
   for (const auto& [reason, count] : other.unjudged) unjudged[reason] += count;
   ordinary += other.ordinary;
   weak += other.weak;
   notes.insert(other.notes.begin(), other.notes.end());
+  for (const auto& [size, value] : other.largest_sizes)
+    largest_sizes[size] = std::max(largest_sizes[size], value);
+  for (const auto& [operand, elements] : other.largest_operands)
+    largest_operands[operand] = std::max(largest_operands[operand], elements);
   seconds += other.seconds;
 }
 
@@ -96,11 +116,17 @@ int64_t Report::skipped_cases() const {
 }
 
 bool Report::proves_nothing() const {
-  if (command != Command::smoke) return cases() == 0;
+  if (command != Command::smoke && command != Command::fuzz) return cases() == 0;
+  return !unproven(*this).empty();
+}
+
+std::vector<std::string> unproven(const Report& report) {
   // Zero cases never pass, nor do cases without an element.
-  return std::any_of(kernels.begin(), kernels.end(), [](const KernelReport& kernel) {
-    return kernel.judged == 0 && kernel.skipped_cases() == 0;
-  });
+  std::vector<std::string> names;
+  for (const KernelReport& kernel : report.kernels) {
+    if (kernel.judged == 0 && kernel.skipped_cases() == 0) names.push_back(kernel.kernel);
+  }
+  return names;
 }
 
 void group_by_cause(std::vector<FiledFinding>& findings) {

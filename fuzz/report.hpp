@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,28 +13,52 @@
 
 namespace assay {
 
+/// What `assay list` says of a contract.
+struct ListedKernel {
+  struct Size {
+    int64_t min = 0, max = 0;
+    std::vector<int64_t> in;
+  };
+  std::map<std::string, std::vector<std::string>> types;
+  std::map<std::string, Size> sizes;
+  std::map<std::string, std::vector<int64_t>> knobs;
+  std::vector<std::string> flags;
+  std::vector<std::string> not_yet;  ///< keys that are read but not used yet
+  std::vector<std::string>
+      policies_open;  ///< that the formula may need and the contract leaves out
+  std::vector<std::string> notes;
+};
+
 /// Counts over one kernel's cases.
 struct KernelReport {
   std::string kernel;
   std::string contract;  ///< path of the contract file
   int64_t cases = 0;
-  int64_t judged = 0;                       ///< elements
-  std::set<std::string> variants;           ///< variants that ran, as text
-  int64_t variants_total = 0;               ///< that the contract admits
+  int64_t judged = 0;              ///< elements
+  int64_t wrong_memory = 0;        ///< cases with accesses out of place or of undefined values
+  std::set<std::string> variants;  ///< variants that ran, as text
+  int64_t variants_total = 0;      ///< that the contract admits
   std::map<std::string, int64_t> skipped;   ///< cases that the device does not support, by reason
   std::map<std::string, int64_t> unjudged;  ///< cases that ran, without a judged element, by reason
   /// Judged elements of ordinary cases (every operand of a well-scaled class), and the weakly
   /// judged among them: the measure of JUDGING's 20 %.
   int64_t ordinary = 0;
   int64_t weak = 0;
-  bool weak_is_explained = false;  ///< the contract's `weak_reason`
-  std::set<std::string> notes;     ///< missing policies, "judged the sm_80 build"
-  double seconds = 0;              ///< summed over workers
+  bool weak_is_explained = false;                   ///< the contract's `weak_reason`
+  std::set<std::string> notes;                      ///< missing policies, "judged the sm_80 build"
+  std::map<std::string, int64_t> largest_sizes;     ///< that ran, by size
+  std::map<std::string, int64_t> largest_operands;  ///< elements that ran, by operand
+  double seconds = 0;                               ///< summed over workers
+
+  std::optional<ListedKernel> listed;  ///< `assay list` only
 
   int64_t skipped_cases() const;
   double weak_share() const { return ordinary > 0 ? double(weak) / double(ordinary) : 0; }
   void add(const Case& c, const CheckResult& result, double seconds);
   void add(const KernelReport& other);
+  /// Counts and notes as lines of text, for a parent process; `read_tally` adds them to a report.
+  std::string tally() const;
+  void read_tally(const std::string& text);
 };
 
 /// A distinct failure, shrunk and written to a file.
@@ -92,6 +117,18 @@ std::string text_report(const Report& report);    ///< table and one-line verdic
 std::string json_report(const Report& report);    ///< one object
 std::string github_report(const Report& report);  ///< workflow annotations
 std::string junit_report(const Report& report);   ///< XML, one suite a kernel
+
+/// Notes which sizes no case can have and which were never run, and why: a wrapped offset shows
+/// only where cases reach (fuzz/reach_notes.cpp).
+void note_reach(const Contract& contract, KernelReport& kernel);
+
+/// Asks to compare `args` with the kernel's parameters when nearly every case touches memory
+/// wrongly (fuzz/argument_notes.cpp).
+void note_arguments(const Contract& contract, KernelReport& kernel);
+
+/// The kernels of smoke and fuzz without a judged element although nothing was skipped as
+/// unsupported: of them nothing is proven.
+std::vector<std::string> unproven(const Report& report);
 
 /// How to repeat a finding, to be typed in a shell.
 std::string repro_command(const FiledFinding& filed);

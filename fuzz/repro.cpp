@@ -27,6 +27,11 @@ OpenedCase open_case(const Options& options) {
   opened.bench = std::make_unique<Workbench>(options.device);
   opened.the_case = parse_case(read_text(options.file), options.file);
   opened.contract = contract_of_case(opened.the_case, options.file, options.contract);
+  if (options.contract.empty()) {
+    for (const std::string& other : namesakes(*opened.contract))
+      log_warning("the contract is " + opened.contract->path + "; " + other +
+                  " names its kernel alike: --contract chooses");
+  }
   check_case_against(*opened.contract, opened.the_case, options.file);
   opened.checker = &opened.bench->checker(*opened.contract);
   return opened;

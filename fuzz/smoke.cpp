@@ -126,6 +126,10 @@ class SmokeRun {
     });
     end_progress();
     note_uncovered(total);
+    for (size_t k = 0; k < contracts_.size(); ++k) {
+      note_reach(*contracts_[k], total.kernels[k]);
+      note_arguments(*contracts_[k], total.kernels[k]);
+    }
     return total;
   }
 
@@ -249,9 +253,10 @@ std::vector<FiledFinding> file_findings(const Options& options, const FindingSet
     const double share = left() / static_cast<double>(findings.size() - filed.size());
     limits.seconds = std::clamp(share, 0.01, limits.seconds);
     ShrinkResult smaller = shrink(bench.checker(contract), entry.finding, limits);
-    smaller.the_case.comments = {"found by `assay smoke --seed " + std::to_string(options.seed) +
-                                     "`, case " + std::to_string(entry.order),
-                                 smaller.finding.message};
+    smaller.the_case.comments =
+        finding_comments("found by `assay smoke --seed " + std::to_string(options.seed) +
+                             "`, case " + std::to_string(entry.order),
+                         smaller.finding);
     FiledFinding one{smaller.finding,
                      out_folder(options, contract) + "/" + slug(entry.finding) + ".case",
                      contract.path, entry.seen};
@@ -271,7 +276,7 @@ Exit run_smoke(const Options& options, Streams streams) {
   make_device(options.device);
   const std::vector<ContractPtr> contracts = load_kernels(options.kernels);
   log_info("assay smoke: seed " + std::to_string(options.seed) + ", " +
-           std::to_string(contracts.size()) + " kernels");
+           std::to_string(contracts.size()) + (contracts.size() == 1 ? " kernel" : " kernels"));
   SmokeRun run(options, contracts);
   Tally tally = run.run();
 
@@ -287,7 +292,7 @@ Exit run_smoke(const Options& options, Streams streams) {
   report.seconds = run.spent();
   print_report(report, options, streams);
   if (report.exit() == Exit::bad_input) {
-    throw InputError({}, "a kernel had no element to judge: nothing is proven");
+    throw InputError({}, nothing_proven(report));
   }
   return report.exit();
 }

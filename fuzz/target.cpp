@@ -13,6 +13,7 @@ namespace {
 
 /// Time guard for shrinking inside an engine that watches for slow inputs.
 constexpr double kShrinkSeconds = 5;
+constexpr std::chrono::milliseconds kPublishEvery{50};
 
 bool take_value(const std::string& argument, const char* option, std::string& value) {
   const std::string prefix = std::string("--") + option + "=";
@@ -103,8 +104,23 @@ int Target::run(const uint8_t* data, size_t size, volatile uint8_t* counters) {
     if (findings_.add(finding, executions_)) file(finding, result);
   }
   ++executions_;
-  if (slot_) slot_->end_case(result.run.status == RunStatus::unsupported);
+  if (slot_) {
+    publish(c, result);
+    slot_->end_case(result.run.status == RunStatus::unsupported);
+  }
   return 0;
+}
+
+/// Tells the parent what was counted: at once when something is new, else now and then.
+void Target::publish(const Case& c, const CheckResult& result) {
+  tally_.add(c, result, 0);
+  const size_t distinct =
+      tally_.notes.size() + tally_.skipped.size() + tally_.unjudged.size() + tally_.variants.size();
+  const auto now = std::chrono::steady_clock::now();
+  if (distinct == told_ && now - published_ < kPublishEvery) return;
+  told_ = distinct;
+  published_ = now;
+  slot_->publish(tally_.tally());
 }
 
 void Target::file(const Finding& finding, const CheckResult& result) {
@@ -121,11 +137,12 @@ void Target::file(const Finding& finding, const CheckResult& result) {
   write_file(path, print_case(raw));  // first of all: shrinking may die
   ShrinkLimits limits{static_cast<int64_t>(settings_.shrink_checks), kShrinkSeconds};
   ShrinkResult smaller = shrink(checker_, finding, limits);
-  std::vector<std::string> comments = cause_comment(checker_.check(smaller.the_case), finding);
-  comments.insert(comments.begin(), std::string("found by the fuzz target") +
-                                        (smaller.fixpoint ? "" : ", not shrunk fully"));
-  comments.push_back(smaller.finding.message);
-  smaller.the_case.comments = std::move(comments);
+  smaller.the_case.comments = finding_comments(
+      std::string("found by the fuzz target") + (smaller.fixpoint ? "" : ", not shrunk fully"),
+      smaller.finding);
+  for (std::string& line : cause_comment(checker_.check(smaller.the_case), finding)) {
+    smaller.the_case.comments.push_back(std::move(line));
+  }
   write_file(path, print_case(smaller.the_case));
 }
 

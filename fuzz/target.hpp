@@ -2,12 +2,14 @@
 // names).
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "fuzz/find_kernels.hpp"
 #include "fuzz/findings.hpp"
+#include "fuzz/report.hpp"
 #include "fuzz/search.hpp"
 #include "fuzz/worker_slot.hpp"
 #include "fuzz/workers.hpp"
@@ -18,8 +20,8 @@ struct TargetSettings {
   std::string kernel;    ///< name or contract path
   std::string findings;  ///< folder for distinct findings; "": they are only counted and printed
   std::string device = "ptx";
-  std::string slot;      ///< file of the parent's WorkerSlot; "": none
-  int64_t most_cases = 0;  ///< cases after which the process ends; 0: the engine decides
+  std::string slot;              ///< file of the parent's WorkerSlot; "": none
+  int64_t most_cases = 0;        ///< cases after which the process ends; 0: the engine decides
   uint64_t shrink_checks = 300;  ///< for each new finding
 };
 
@@ -50,6 +52,7 @@ class Target {
  private:
   bool parse(const uint8_t* data, size_t size, Case& c) const;
   void file(const Finding& finding, const CheckResult& result);
+  void publish(const Case& c, const CheckResult& result);
 
   TargetSettings settings_;
   ContractPtr contract_;
@@ -59,6 +62,9 @@ class Target {
   FindingSet findings_;
   std::unique_ptr<WorkerSlot> slot_;
   int64_t executions_ = 0;
+  KernelReport tally_;
+  size_t told_ = 0;  ///< distinct notes, reasons and variants that the parent knows
+  std::chrono::steady_clock::time_point published_{};
 };
 
 }  // namespace assay

@@ -21,6 +21,10 @@ std::string format(const char* text, ...) {
   return line;
 }
 
+std::string counted(int64_t count, const char* noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
 /// Columns as wide as their widest cell; the first is left-aligned, the last where it is prose.
 std::string table(const std::vector<std::vector<std::string>>& rows, bool last_is_left = false) {
   std::vector<size_t> width(rows.front().size(), 0);
@@ -51,22 +55,17 @@ std::string variants_text(const KernelReport& kernel) {
 }
 
 std::string kernel_table(const Report& report) {
-  // Worker processes of an overnight run count cases, neither variants nor weak elements.
-  const bool counted = report.command != Command::fuzz;
-  std::vector<std::vector<std::string>> rows{{"kernel", "cases"}};
-  if (counted) rows[0].insert(rows[0].end(), {"variants", "skipped", "weak %"});
-  if (!counted) rows[0].push_back("skipped");
-  rows[0].push_back("findings");
-  rows[0].push_back(report.jobs > 1 ? "seconds of " + std::to_string(report.jobs) + " jobs"
-                                    : "seconds");
+  std::vector<std::vector<std::string>> rows{
+      {"kernel", "cases", "variants", "skipped", "weak %", "findings",
+       report.jobs > 1 ? "seconds of " + std::to_string(report.jobs) + " jobs" : "seconds"}};
   for (const KernelReport& kernel : report.kernels) {
     const auto findings = std::count_if(
         report.findings.begin(), report.findings.end(),
         [&](const FiledFinding& filed) { return filed.finding.kernel == kernel.kernel; });
     std::vector<std::string> row{kernel.kernel, std::to_string(kernel.cases)};
-    if (counted) row.push_back(variants_text(kernel));
+    row.push_back(variants_text(kernel));
     row.push_back(std::to_string(kernel.skipped_cases()));
-    if (counted) row.push_back(weak_text(kernel));
+    row.push_back(weak_text(kernel));
     row.push_back(std::to_string(findings));
     row.push_back(format("%.1f", kernel.seconds));
     rows.push_back(std::move(row));
@@ -86,7 +85,7 @@ std::string finding_text(const FiledFinding& filed) {
   text += ": " + f.message + "\n";
   if (!filed.with_above.empty()) text = "with the above, " + filed.with_above + ": " + text;
   if (filed.known) text += "  known: an entry of the kernel's open/ folder\n";
-  if (filed.seen > 1) text += "  seen in " + std::to_string(filed.seen) + " cases\n";
+  if (filed.seen > 1) text += "  seen in " + counted(filed.seen, "case") + "\n";
   if (const std::string command = repro_command(filed); !command.empty()) {
     text += "  " + command + "\n";
     if (!filed.shrunk) {
@@ -102,10 +101,10 @@ std::string notes_text(const Report& report) {
   std::string text;
   for (const KernelReport& kernel : report.kernels) {
     for (const auto& [reason, count] : kernel.skipped) {
-      text += kernel.kernel + ": " + std::to_string(count) + " skipped: " + reason + "\n";
+      text += kernel.kernel + ": " + counted(count, "case") + " skipped: " + reason + "\n";
     }
     for (const auto& [reason, count] : kernel.unjudged) {
-      text += kernel.kernel + ": " + std::to_string(count) + " cases not judged: " + reason + "\n";
+      text += kernel.kernel + ": " + counted(count, "case") + " not judged: " + reason + "\n";
     }
     for (const std::string& note : kernel.notes) text += kernel.kernel + ": " + note + "\n";
     if (kernel.weak_share() > kMostWeak && !kernel.weak_is_explained) {
@@ -125,24 +124,26 @@ std::string verdict_text(const Report& report) {
       text = "clean";
       break;
     case Exit::findings:
-      text = format("%lld findings", static_cast<long long>(fresh));
+      text = counted(fresh, "finding");
       if (report.causes() < fresh) {
         text += format(", %lld distinct by case", static_cast<long long>(report.causes()));
       }
       break;
     case Exit::skipped:
-      text = format("no findings, but %lld cases skipped as unsupported",
-                    static_cast<long long>(report.skipped_cases()));
+      text =
+          "no findings, but " + counted(report.skipped_cases(), "case") + " skipped as unsupported";
       break;
     default:
-      text = "no element was judged, nothing is proven";
+      text = "no element of " + counted(static_cast<int64_t>(unproven(report).size()), "kernel") +
+             " was judged, nothing is proven";
       break;
   }
   const int64_t known = static_cast<int64_t>(report.findings.size()) - fresh;
   if (known > 0) text += format(" (%lld known)", static_cast<long long>(known));
-  return text + format(": %lld cases of %zu kernels in %.1f s, seed %llu\n",
-                       static_cast<long long>(report.cases()), report.kernels.size(),
-                       report.seconds, static_cast<unsigned long long>(report.seed));
+  return text + ": " + counted(report.cases(), "case") + " of " +
+         counted(static_cast<int64_t>(report.kernels.size()), "kernel") +
+         format(" in %.1f s, seed %llu\n", report.seconds,
+                static_cast<unsigned long long>(report.seed));
 }
 
 std::string how_found(const PairReport& pair) {

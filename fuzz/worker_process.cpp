@@ -86,8 +86,10 @@ bool has_ended(pid_t pid, WorkerEnd& end, std::string& reason) {
   return true;
 }
 
+void ask_to_end(pid_t pid) { kill(pid, SIGINT); }
+
 void end_process(pid_t pid, std::chrono::milliseconds patience) {
-  kill(pid, SIGINT);
+  ask_to_end(pid);
   const auto until = std::chrono::steady_clock::now() + patience;
   int status = 0;
   while (waitpid(pid, &status, WNOHANG) == 0) {

@@ -35,6 +35,9 @@ pid_t start_process(const std::vector<std::string>& arguments, const std::string
 /// Looks whether the process has ended, without waiting. Returns true and its end when it has.
 bool has_ended(pid_t pid, WorkerEnd& end, std::string& reason);
 
+/// Asks a process to end (SIGINT) and returns at once.
+void ask_to_end(pid_t pid);
+
 /// Ends a process: SIGINT first, SIGKILL after `patience`.
 void end_process(pid_t pid, std::chrono::milliseconds patience);
 

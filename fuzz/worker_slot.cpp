@@ -40,7 +40,23 @@ void WorkerSlot::end_case(bool skipped) {
   if (skipped) shared_->skipped.fetch_add(1, std::memory_order_relaxed);
 }
 
+void WorkerSlot::publish(const std::string& tally) {
+  size_t size = tally.size();
+  if (size > kMostTally) size = tally.rfind('\n', kMostTally - 1) + 1;
+  const uint32_t other = 1 - shared_->tally_at.load(std::memory_order_relaxed) % 2;
+  std::memcpy(shared_->tally[other], tally.data(), size);
+  shared_->tally_size[other].store(size, std::memory_order_relaxed);
+  shared_->tally_at.store(other, std::memory_order_release);
+}
+
+std::string WorkerSlot::tally() const {
+  const uint32_t at = shared_->tally_at.load(std::memory_order_acquire) % 2;
+  return {shared_->tally[at], std::min<uint64_t>(shared_->tally_size[at], kMostTally)};
+}
+
 void WorkerSlot::reset() {
+  shared_->tally_at = 0;
+  shared_->tally_size[0] = shared_->tally_size[1] = 0;
   shared_->executions = 0;
   shared_->skipped = 0;
   shared_->text_size = 0;

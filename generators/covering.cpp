@@ -36,23 +36,6 @@ class Choices {
   size_t radix_ = 1;
 };
 
-void choose_variant(const Contract& contract, int i, Case& c) {
-  Choices choices(contract, i);
-  for (const TypeParameter& type : contract.types) {
-    c.types[type.name] = type.kinds[choices.next(type.kinds.size())];
-  }
-  for (const Knob& knob : contract.knobs) {
-    c.knobs[knob.name] = knob.values[choices.next(knob.values.size())];
-  }
-  for (const std::string& flag : contract.flags) {
-    c.flags[flag] = static_cast<int64_t>(choices.next(2));
-  }
-  for (const OperandSpec& operand : contract.args) {
-    if (operand.values.empty()) continue;
-    c.scalars[operand.name] = static_cast<int64_t>(choices.next(operand.values.size()));
-  }
-}
-
 void choose_sizes(const Facts& facts, int i, Random& random, Case& c) {
   int64_t left = kOrdinaryWork / 4;
   for (size_t j = 0; j < facts.contract.sizes.size(); ++j) {
@@ -164,21 +147,6 @@ void add_ordinary(const Facts& facts, std::vector<Case>& out) {
   }
 }
 
-/// Values that tell places apart: two rows are never alike.
-void telling_values(const Facts& facts, Random& random, Case& c) {
-  c.values.clear();
-  const Variant variant = c.variant();
-  for (const OperandSpec& operand : facts.contract.args) {
-    if (operand.kind == OperandKind::index) {
-      c.values[operand.name] = {"index_edges", {}};
-    } else if (operand.kind == OperandKind::input || operand.kind == OperandKind::inout) {
-      const DType type = resolve_dtype(operand, variant);
-      c.values[operand.name] =
-          is_floating(type) ? ValueRecipe{"normal", {}} : recipe_of(ValueClass::bits, type, random);
-    }
-  }
-}
-
 /// Five steps of 2^30: offsets of exactly 2^31 and 2^32 elements, and of 2^32 bytes on the way.
 void add_far_strides(const Facts& facts, std::vector<Case>& out) {
   for (const OperandSpec& operand : facts.contract.args) {
@@ -250,20 +218,38 @@ void add_far_counts(const Facts& facts, std::vector<Case>& out) {
   }
 }
 
-/// Each size at a limit of 2^30 or more, alone.
-void add_greatest_counts(const Facts& facts, std::vector<Case>& out) {
-  for (size_t i = 0; i < facts.contract.sizes.size(); ++i) {
-    Random random(static_cast<uint64_t>(4000 + i));
-    Case c;
-    c.kernel = facts.contract.name;
-    choose_variant(facts.contract, static_cast<int>(i), c);
-    if (!draw_greatest_count(facts, facts.contract.sizes[i], random, c)) continue;
-    telling_values(facts, random, c);
-    if (settle(facts, c, kMostFarWork, random) && !c.blocks.empty()) out.push_back(std::move(c));
+}  // namespace
+
+void choose_variant(const Contract& contract, int i, Case& c) {
+  Choices choices(contract, i);
+  for (const TypeParameter& type : contract.types) {
+    c.types[type.name] = type.kinds[choices.next(type.kinds.size())];
+  }
+  for (const Knob& knob : contract.knobs) {
+    c.knobs[knob.name] = knob.values[choices.next(knob.values.size())];
+  }
+  for (const std::string& flag : contract.flags) {
+    c.flags[flag] = static_cast<int64_t>(choices.next(2));
+  }
+  for (const OperandSpec& operand : contract.args) {
+    if (operand.values.empty()) continue;
+    c.scalars[operand.name] = static_cast<int64_t>(choices.next(operand.values.size()));
   }
 }
 
-}  // namespace
+void telling_values(const Facts& facts, Random& random, Case& c) {
+  c.values.clear();
+  const Variant variant = c.variant();
+  for (const OperandSpec& operand : facts.contract.args) {
+    if (operand.kind == OperandKind::index) {
+      c.values[operand.name] = {"index_edges", {}};
+    } else if (operand.kind == OperandKind::input || operand.kind == OperandKind::inout) {
+      const DType type = resolve_dtype(operand, variant);
+      c.values[operand.name] =
+          is_floating(type) ? ValueRecipe{"normal", {}} : recipe_of(ValueClass::bits, type, random);
+    }
+  }
+}
 
 std::vector<Case> covering_cases(const Contract& contract) {
   const Facts facts(contract);
@@ -271,7 +257,7 @@ std::vector<Case> covering_cases(const Contract& contract) {
   add_ordinary(facts, out);
   add_far_strides(facts, out);
   add_far_counts(facts, out);
-  add_greatest_counts(facts, out);
+  add_largest(facts, out);
   return out;
 }
 

@@ -44,11 +44,17 @@ void draw_sizes(const Facts& facts, int64_t budget, Random& random, Case& c);
 bool draw_far_stride(const Facts& facts, Random& random, Case& c);
 /// Sizes whose product passes 2^31 or 2^32 elements or bytes, and the few blocks around that place.
 bool draw_far_count(const Facts& facts, Random& random, Case& c);
-/// One size at its limit, when that is 2^30 or more: past the last index that is in range, the next
-/// that a loop computes may not be. The first and the last block.
-bool draw_greatest_count(const Facts& facts, const SizeSpec& size, Random& random, Case& c);
 /// A size around 65535 (times a tile): grid limits.
 bool draw_many_blocks(const Facts& facts, Random& random, Case& c);
+/// The largest sizes that the contract admits and scalars carry, one by one and together, where a
+/// case of them can be afforded: a counter steps past 2^31 only there (reach.cpp).
+void add_largest(const Facts& facts, std::vector<Case>& out);
+/// Lowers the first of `sizes` that is given by limits until the case resolves: to what the scalars
+/// can carry. False when it never does.
+bool lower_to_fit(const Contract& contract, const std::vector<const SizeSpec*>& sizes, Case& c);
+/// The sizes that are an operand's dimensions; empty when one is no plain size or comes twice.
+std::vector<const SizeSpec*> plain_sizes(const Contract& contract, const OperandSpec& operand);
+int64_t greatest(const SizeSpec& size);
 /// A few blocks of a grid: first, last, corners, those around `fraction` of each axis.
 std::vector<int64_t> notable_blocks(const std::array<int64_t, 3>& grid, double fraction, int count,
                                     Random& random);
@@ -73,9 +79,15 @@ ValueRecipe recipe_of(ValueClass kind, DType type, Random& random);
 ValueRecipe exact_recipe(const Facts& facts, DType type, bool first, Random& random);
 void draw_values(const Facts& facts, Random& random, Case& c);
 void draw_overrides(const Instance& instance, Random& random, Case& c);
+/// Values that tell places apart: two rows are never alike (covering.cpp).
+void telling_values(const Facts& facts, Random& random, Case& c);
 
 // --- the whole (generate.cpp)
 // ---------------------------------------------------------------------
+/// The cheapest case of a contract: every choice first, every size least. Relations may forbid it.
+Case least_case(const Contract& contract);
+/// Takes every type, knob and flag in turn, by `number` (covering.cpp).
+void choose_variant(const Contract& contract, int number, Case& c);
 void draw_variant(const Contract& contract, Random& random, Case& c);
 void draw_seeds(Random& random, Case& c);
 /// Instantiates the case, mending what does not fit: sizes, then layouts, overrides, values,

@@ -42,21 +42,6 @@ std::vector<const OperandSpec*> strided_operands(const Contract& contract) {
   return out;
 }
 
-int64_t greatest(const SizeSpec& size) {
-  return size.in.empty() ? size.max : *std::max_element(size.in.begin(), size.in.end());
-}
-
-/// The sizes that are an operand's dimensions; empty when one is no plain size.
-std::vector<const SizeSpec*> plain_sizes(const Contract& contract, const OperandSpec& operand) {
-  std::vector<const SizeSpec*> out;
-  for (const Dimension& dimension : operand.shape) {
-    const SizeSpec* const size = size_of_dimension(contract, dimension);
-    if (size == nullptr || std::find(out.begin(), out.end(), size) != out.end()) return {};
-    out.push_back(size);
-  }
-  return out;
-}
-
 /// Sizes whose product just reaches `target`, outermost last so that rows stay short.
 bool reach_product(const std::vector<const SizeSpec*>& sizes, int64_t target, Random& random,
                    Case& c) {
@@ -111,6 +96,20 @@ int64_t draw_step_count(int64_t most, Random& random) {
 }
 
 }  // namespace
+
+int64_t greatest(const SizeSpec& size) {
+  return size.in.empty() ? size.max : *std::max_element(size.in.begin(), size.in.end());
+}
+
+std::vector<const SizeSpec*> plain_sizes(const Contract& contract, const OperandSpec& operand) {
+  std::vector<const SizeSpec*> out;
+  for (const Dimension& dimension : operand.shape) {
+    const SizeSpec* const size = size_of_dimension(contract, dimension);
+    if (size == nullptr || std::find(out.begin(), out.end(), size) != out.end()) return {};
+    out.push_back(size);
+  }
+  return out;
+}
 
 std::vector<int64_t> notable_blocks(const std::array<int64_t, 3>& grid, double fraction, int count,
                                     Random& random) {
@@ -188,26 +187,21 @@ bool draw_far_count(const Facts& facts, Random& random, Case& c) {
   const OperandSpec& operand = *random.pick(eligible);
   draw_small_sizes(facts, random, c);
   const int64_t size = byte_size(resolve_dtype(operand, c.variant()));
-  const int64_t target = draw_target(std::max<int64_t>(size, 1), random);
-  if (!reach_product(plain_sizes(facts.contract, operand), target, random, c)) return false;
+  const std::vector<const SizeSpec*> sizes = plain_sizes(facts.contract, operand);
+  __int128 most = 1;
+  for (const SizeSpec* extent : sizes) most = std::min<__int128>(most * greatest(*extent), k2To32);
+  const int64_t target =
+      std::min(draw_target(std::max<int64_t>(size, 1), random), static_cast<int64_t>(most));
+  if (!reach_product(sizes, target, random, c)) return false;
   c.layouts.clear();
+  // Just below the place counts too: where scalars carry no more, a counter still steps past it.
+  if (!lower_to_fit(facts.contract, sizes, c)) return false;
   const auto instance = resolved(facts, c);
   if (!instance) return false;
   const auto elements = static_cast<double>(instance->find(operand.name)->elements());
   if (elements < 1) return false;
   c.blocks = notable_blocks(instance->launches[0].grid,
                             std::min(1.0, static_cast<double>(target) / elements), 5, random);
-  return !c.blocks.empty();
-}
-
-bool draw_greatest_count(const Facts& facts, const SizeSpec& size, Random& random, Case& c) {
-  if (!facts.subset_allowed || !size.in.empty() || size.max < k2To31 / 2) return false;
-  draw_small_sizes(facts, random, c);
-  c.sizes[size.name] = size.max;
-  c.layouts.clear();
-  const auto instance = resolved(facts, c);
-  if (!instance) return false;
-  c.blocks = notable_blocks(instance->launches[0].grid, 1, 2, random);  // the first and the last
   return !c.blocks.empty();
 }
 

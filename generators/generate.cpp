@@ -80,20 +80,6 @@ bool mend(const Facts& facts, Case& c, int attempt, Random& random) {
   }
 }
 
-/// The cheapest case of a contract: every choice first, every size least. Relations may forbid it.
-Case least_case(const Contract& contract) {
-  Case c;
-  c.kernel = contract.name;
-  for (const TypeParameter& type : contract.types) c.types[type.name] = type.kinds[0];
-  for (const Knob& knob : contract.knobs) c.knobs[knob.name] = knob.values[0];
-  for (const std::string& flag : contract.flags) c.flags[flag] = 0;
-  for (const SizeSpec& size : contract.sizes) {
-    c.sizes[size.name] =
-        size.in.empty() ? std::max<int64_t>(size.min, std::min<int64_t>(1, size.max)) : size.in[0];
-  }
-  return c;
-}
-
 /// Ordinary sizes, or one of the far kinds. Returns the work that the case may cost.
 int64_t draw_geometry(const Facts& facts, int64_t work_limit, Random& random, Case& c) {
   const double style = unit_real(random.next());
@@ -112,6 +98,19 @@ int64_t draw_geometry(const Facts& facts, int64_t work_limit, Random& random, Ca
 bool is_far(const Case& c) { return !c.blocks.empty() || !c.layouts.empty(); }
 
 }  // namespace
+
+Case least_case(const Contract& contract) {
+  Case c;
+  c.kernel = contract.name;
+  for (const TypeParameter& type : contract.types) c.types[type.name] = type.kinds[0];
+  for (const Knob& knob : contract.knobs) c.knobs[knob.name] = knob.values[0];
+  for (const std::string& flag : contract.flags) c.flags[flag] = 0;
+  for (const SizeSpec& size : contract.sizes) {
+    c.sizes[size.name] =
+        size.in.empty() ? std::max<int64_t>(size.min, std::min<int64_t>(1, size.max)) : size.in[0];
+  }
+  return c;
+}
 
 void draw_variant(const Contract& contract, Random& random, Case& c) {
   for (const TypeParameter& type : contract.types) c.types[type.name] = random.pick(type.kinds);

@@ -443,8 +443,10 @@ void Resolver::resolve_scalar(Tensor& tensor) {
   const uint64_t mask = bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
   tensor.scalar_bits = static_cast<uint64_t>(integer) & mask;
   if (to_integer(tensor.dtype, tensor.scalar_bits) != integer) {
-    fail("", "scalar '" + spec.name + "' = " + std::to_string(integer) + " does not fit " +
-                 std::string(name(tensor.dtype)));
+    throw ScalarTooSmall(the_case().places.find("", file_),
+                         "scalar '" + spec.name + "' = " + std::to_string(integer) +
+                             " does not fit " + std::string(name(tensor.dtype)),
+                         &spec);
   }
   tensor.scalar_integer = integer;
   tensor.scalar_value = static_cast<double>(integer);

@@ -76,6 +76,13 @@ struct Instance {
   int64_t evaluate(const Expr& expr) const;  ///< sizes, stride(x, d), size(dim), numel(x), scalars
 };
 
+/// A size that an integer scalar of the kernel cannot carry: no host could pass it.
+struct ScalarTooSmall : InputError {
+  ScalarTooSmall(SourceLocation where, const std::string& message, const OperandSpec* spec)
+      : InputError(std::move(where), message), scalar(spec) {}
+  const OperandSpec* scalar;  ///< of the contract
+};
+
 /// Resolves a case; `contract` must outlive the instance. Throws InputError for a case that does
 /// not fit.
 Instance instantiate(const Contract& contract, const Case& c, const std::string& file = "");

@@ -63,6 +63,29 @@ void keep_what_fits(const Contract& contract, Case& c) {
   }
 }
 
+/// Sizes below `value`, the smallest first. A failure often keeps to a residue (a tail of a warp, a
+/// tile, a vector): what is left of `value` by each step and power of two comes before halves.
+std::vector<int64_t> smaller_sizes(int64_t least, int64_t value, std::vector<int64_t> steps) {
+  std::vector<int64_t> out{least, 1, 2, 3, 4};
+  for (int64_t power = 2; power < value && power <= 4096; power *= 2) steps.push_back(power);
+  for (const int64_t step : steps) {
+    for (const int64_t size : {value % step, step - 1, step, step + 1, step + value % step})
+      out.push_back(size);
+  }
+  for (int64_t part = value / 2; part > 4; part /= 2) {
+    out.push_back(part);
+    out.push_back(value - part);
+  }
+  if (value <= 64) {
+    for (int64_t size = 5; size < value; ++size) out.push_back(size);
+  }
+  out.push_back(value - 1);
+  std::erase_if(out, [&](int64_t size) { return size < least || size >= value; });
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
 void simpler_sizes(const Contract& contract, const Case& original, Variations& out) {
   for (const SizeSpec& size : contract.sizes) {
     const auto found = original.sizes.find(size.name);
@@ -74,7 +97,7 @@ void simpler_sizes(const Contract& contract, const Case& original, Variations& o
         if (option < value) smaller.push_back(option);
       }
     } else {
-      smaller = {size.min, 1, 2, value / 2, value - value / 4, value - value / 16, value - 1};
+      smaller = smaller_sizes(size.min, value, Facts(contract).steps);
     }
     for (const int64_t wanted : smaller) {
       if (wanted >= value || (size.in.empty() && wanted < size.min)) continue;

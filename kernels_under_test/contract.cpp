@@ -200,28 +200,39 @@ void check_judged(const TomlValue& document, const Contract& contract) {
   }
 }
 
+/// A needed key; below a [section] line it is part of the section: TOML's rule, often met.
+const TomlValue& need_of_whole(const TableReader& table, const char* key) {
+  if (table.find(key) == nullptr) {
+    for (const TomlEntry& section : table.table().entries) {
+      const TomlEntry* const entry = section.value.find(key);
+      if (entry == nullptr) continue;
+      throw InputError(entry->where, "'" + std::string(key) + "' stands in the section [" +
+                                         section.key + "]" + section_hint(key));
+    }
+  }
+  return table.need(key);
+}
+
 Contract read_contract(const TomlValue& document, const std::string& path) {
-  const TableReader table(
-      document, "a contract",
-      {"name", "about", "source", "types", "sizes", "derive", "flags", "knobs", "require", "args",
-       "launch", "owns", "formula", "oracle", "accuracy", "policy", "properties", "builds"});
+  const TableReader table(document, "a contract", kContractKeys);
   Contract contract;
   contract.path = fs::absolute(path).lexically_normal().string();
-  read_name(table.need("name"), contract);
+  read_name(need_of_whole(table, "name"), contract);
   contract.about = table.text("about");
   using Step = void (*)(const TomlValue&, Contract&);
   const auto optional = [&](const char* key, Step step) {
     if (const TomlValue* value = table.find(key)) step(*value, contract);
   };
-  read_source(table.need("source"), fs::path(contract.path).parent_path().string(), contract);
+  read_source(need_of_whole(table, "source"), fs::path(contract.path).parent_path().string(),
+              contract);
   optional("types", read_types);
   optional("sizes", read_sizes);
   optional("derive", read_derive);
   optional("flags", read_flags);
   optional("knobs", read_knobs);
   optional("require", read_require);
-  read_operands(table.need("args"), contract);
-  if (contract.source.language != Language::torch) table.need("launch");
+  read_operands(need_of_whole(table, "args"), contract);
+  if (contract.source.language != Language::torch) need_of_whole(table, "launch");
   optional("launch", read_launches);
   optional("owns", read_ownership);
   optional("formula", read_formula);

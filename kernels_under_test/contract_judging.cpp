@@ -130,6 +130,11 @@ void read_formula(const TomlValue& value, Contract& contract) {
     FormulaLine line;
     line.where = entry.where;
     read_left_side(entry, line);
+    const bool is_list =
+        entry.value.kind == TomlValue::Kind::table || entry.value.kind == TomlValue::Kind::array;
+    if (is_list && !section_hint(entry.key).empty())
+      throw InputError(entry.where,
+                       "'" + entry.key + "' stands in [formula]" + section_hint(entry.key));
     line.expr = expect_expression(entry.value, "the formula of '" + line.name + "'");
     const Expr& right = *line.expr;
     line.accumulates = !line.scatter.empty() && right.kind == Expr::Kind::call &&

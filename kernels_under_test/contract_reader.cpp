@@ -1,9 +1,12 @@
 #include "kernels_under_test/contract_reader.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace assay {
 namespace {
+
+constexpr size_t kMostListed = 80;  // all functions of formulas, on one line
 
 [[noreturn]] void wrong_kind(const TomlValue& value, const std::string& what,
                              const std::string& expected) {
@@ -12,7 +15,38 @@ namespace {
 
 }  // namespace
 
+namespace {
+
+/// What other systems call the same thing; "" when the word is not known, or what it means is no
+/// candidate.
+std::string synonym(const std::string& name, const std::vector<std::string>& candidates) {
+  static const std::map<std::string, std::string> kMeans{
+      {"float", "f32"},          {"float32", "f32"},      {"fp32", "f32"},
+      {"single", "f32"},         {"double", "f64"},       {"float64", "f64"},
+      {"fp64", "f64"},           {"half", "f16"},         {"float16", "f16"},
+      {"fp16", "f16"},           {"__half", "f16"},       {"bfloat16", "bf16"},
+      {"__nv_bfloat16", "bf16"}, {"bfloat", "bf16"},      {"fp8", "e4m3"},
+      {"float8_e4m3fn", "e4m3"}, {"float8_e5m2", "e5m2"}, {"int", "i32"},
+      {"int32", "i32"},          {"int32_t", "i32"},      {"long", "i64"},
+      {"int64", "i64"},          {"int64_t", "i64"},      {"short", "i16"},
+      {"int16", "i16"},          {"int8", "i8"},          {"char", "i8"},
+      {"uint8", "u8"},           {"uint8_t", "u8"},       {"uint16", "u16"},
+      {"uint32", "u32"},         {"uint64", "u64"},       {"unsigned", "u32"},
+      {"size_t", "u64"},         {"out", "output"},       {"in", "input"},
+      {"in_out", "inout"},       {"io", "inout"},         {"temp", "workspace"},
+      {"scratch", "workspace"}};
+  const auto at = kMeans.find(name);
+  if (at == kMeans.end()) return "";
+  return std::find(candidates.begin(), candidates.end(), at->second) == candidates.end()
+             ? ""
+             : at->second;
+}
+
+}  // namespace
+
 std::string suggestion(const std::string& name, const std::vector<std::string>& candidates) {
+  if (const std::string meant = synonym(name, candidates); !meant.empty())
+    return " (did you mean '" + meant + "'?)";
   const std::string near = nearest_name(name, candidates);
   // 'k' is not meant as 'x': a near name shares something with what was written.
   const bool shares = !near.empty() && edit_distance(name, near) < static_cast<int>(name.size());
@@ -21,10 +55,16 @@ std::string suggestion(const std::string& name, const std::vector<std::string>& 
   for (const std::string& candidate : candidates)
     if (std::find(distinct.begin(), distinct.end(), candidate) == distinct.end())
       distinct.push_back(candidate);
-  if (distinct.empty() || distinct.size() > 20) return "";
+  if (distinct.empty() || distinct.size() > kMostListed) return "";
   std::string list;
   for (const std::string& candidate : distinct) list += (list.empty() ? "" : ", ") + candidate;
   return "; expected " + std::string(distinct.size() == 1 ? "" : "one of ") + list;
+}
+
+std::string section_hint(const std::string& key) {
+  if (std::find(kContractKeys.begin(), kContractKeys.end(), key) == kContractKeys.end()) return "";
+  return "; keys below a [section] line belong to it: write '" + key +
+         "', a key of the whole contract, above the first one";
 }
 
 std::string counted(size_t count, const std::string& noun) {
@@ -94,8 +134,10 @@ TableReader::TableReader(const TomlValue& table, std::string what,
   const std::vector<std::string> known(known_keys.begin(), known_keys.end());
   for (const TomlEntry& entry : table_.entries)
     if (std::find(known.begin(), known.end(), entry.key) == known.end())
-      throw InputError(entry.where, "unknown key '" + entry.key + "' in " + what_ +
-                                        suggestion(entry.key, known));
+      throw InputError(entry.where,
+                       "unknown key '" + entry.key + "' in " + what_ +
+                           (section_hint(entry.key).empty() ? suggestion(entry.key, known)
+                                                            : section_hint(entry.key)));
 }
 
 const TomlValue* TableReader::find(const std::string& key) const {
@@ -105,7 +147,11 @@ const TomlValue* TableReader::find(const std::string& key) const {
 
 const TomlValue& TableReader::need(const std::string& key) const {
   if (const TomlValue* value = find(key)) return *value;
-  throw InputError(table_.where, what_ + " needs '" + key + "'");
+  const TomlValue* const name = find("name");
+  const bool named =
+      what_ == "an operand" && name != nullptr && name->kind == TomlValue::Kind::string;
+  throw InputError(table_.where,
+                   (named ? "operand '" + name->text + "'" : what_) + " needs '" + key + "'");
 }
 
 std::string TableReader::text(const std::string& key, const std::string& fallback) const {

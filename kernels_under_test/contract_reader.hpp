@@ -32,6 +32,14 @@ std::vector<std::string> expect_strings(const TomlValue& value, const std::strin
 ExprPtr expect_expression(const TomlValue& value, const std::string& what);
 
 /// A table whose keys are known in advance: an unknown one fails at once, a later one is noted.
+/// The keys of a whole contract.
+inline constexpr std::initializer_list<const char*> kContractKeys{
+    "name", "about",  "source", "types",   "sizes",  "derive",   "flags",  "knobs",      "require",
+    "args", "launch", "owns",   "formula", "oracle", "accuracy", "policy", "properties", "builds"};
+/// For one of these keys where it does not belong: "; keys below a [section] line belong to it,
+/// ..."
+std::string section_hint(const std::string& key);
+
 class TableReader {
  public:
   /// `what` names the table in messages: "an operand", "[policy]".

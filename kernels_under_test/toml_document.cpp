@@ -54,6 +54,29 @@ class Converter {
     return out;
   }
 
+  /// What most likely went wrong at an error's place: a name or a formula without quotes, or a
+  /// table that is written both ways.
+  std::string hint(const SourceLocation& where, std::string_view description) const {
+    if (description.find("cannot redefine existing table") != std::string_view::npos)
+      return "; write it once, as a [section] or as 'name = { ... }' (several launches: "
+             "[[launch]])";
+    const bool in_string = description.find("parsing string") != std::string_view::npos;
+    if (in_string || where.line < 1 || where.line > static_cast<int>(lines_.size())) return "";
+    const std::string_view line = lines_[static_cast<size_t>(where.line - 1)];
+    const std::string_view before = line.substr(0, line.size() - rest_of_line(where).size());
+    // The error may be noticed in the middle of the word or behind it: "[n]", "2 * n".
+    const size_t opened = before.find_last_of("=[,");
+    const std::string_view value =
+        opened == std::string_view::npos ? std::string_view{} : line.substr(opened + 1);
+    const std::string_view bare = value.substr(0, value.find_first_of(",]}#"));
+    const bool quoted = bare.find_first_of("\"'") != std::string_view::npos;
+    const bool letters = std::any_of(bare.begin(), bare.end(), [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    });
+    if (letters && !quoted) return "; write names and expressions in quotes";
+    return "";
+  }
+
  private:
   void convert_table(const toml::table& table, TomlValue& out) const {
     out.kind = TomlValue::Kind::table;
@@ -137,7 +160,9 @@ TomlValue parse_toml(const std::string& text, const std::string& file) {
   try {
     return converter.convert(toml::parse(text, file));
   } catch (const toml::parse_error& error) {
-    throw InputError(converter.place(error.source()), std::string(error.description()));
+    const SourceLocation where = converter.place(error.source());
+    throw InputError(where,
+                     std::string(error.description()) + converter.hint(where, error.description()));
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "devices/device.hpp"
 #include "devices/launch_parameters.hpp"
+#include "devices/ptx/box_index.hpp"
 #include "devices/ptx/machine.hpp"
 #include "devices/ptx/watch.hpp"
 
@@ -234,34 +235,6 @@ bool PtxDevice::admit(const Loaded& loaded, const LaunchConfig& config, Run& run
   return true;
 }
 
-/// The elements that the blocks of the case own. Neighbours mostly lie in one box or in the next
-/// (a grid-stride loop has thousands), so the search starts where the last one ended.
-class OwnedElements {
- public:
-  OwnedElements(const Instance& instance, const Tensor& tensor)
-      : tensor_(tensor), boxes_(owned_elements(instance, tensor)) {}
-  bool holds(int64_t linear) {
-    const std::vector<int64_t> at = tensor_.coordinates(linear);
-    for (size_t tried = 0; tried < boxes_.size(); ++tried, ++next_) {
-      if (next_ >= boxes_.size()) next_ = 0;
-      if (inside(boxes_[next_], at)) return true;
-    }
-    return false;
-  }
-
- private:
-  static bool inside(const Box& box, const std::vector<int64_t>& at) {
-    for (size_t d = 0; d < at.size(); ++d) {
-      if (at[d] < box.ranges[d].first || at[d] >= box.ranges[d].second) return false;
-    }
-    return true;
-  }
-
-  const Tensor& tensor_;
-  const std::vector<Box> boxes_;
-  size_t next_ = 0;
-};
-
 /// Stores to padding, and to elements that other blocks own: right values in a wrong place (an
 /// int32 offset that wraps by exactly 2^32) show only here.
 void PtxDevice::check_written(const Instance& instance, const std::map<int, int>& regions) {
@@ -270,8 +243,7 @@ void PtxDevice::check_written(const Instance& instance, const std::map<int, int>
     const auto region = regions.find(tensor.position);
     if (region == regions.end() || !tensor.is_judged()) continue;
     if (!subset && tensor.is_contiguous()) continue;
-    std::optional<OwnedElements> owned;
-    if (subset) owned.emplace(instance, tensor);
+    BoxIndex owned(subset ? owned_elements(instance, tensor) : std::vector<Box>{});
     const int bytes = byte_size(tensor.dtype);
     const uint64_t base = buffer_address(tensor);
     for (const Page* page : machine_.memory().touched_pages()) {
@@ -285,11 +257,11 @@ void PtxDevice::check_written(const Instance& instance, const std::map<int, int>
         previous = storage;
         const auto logical =
             storage < tensor.storage_elements ? tensor.logical_of(storage) : std::nullopt;
-        if (logical && (!owned || owned->holds(*logical))) continue;
+        if (logical && (!subset || owned.contains(tensor.coordinates(*logical)))) continue;
+        const char* const what =
+            logical ? "store to an element that another block owns: " : "store to padding of ";
         machine_.report_stray_write(
-            *page,
-            (logical ? "store to an element that another block owns: " : "store to padding of ") +
-                tensor.spec->name + ", element " + std::to_string(storage),
+            *page, what + tensor.spec->name + ", element " + std::to_string(storage),
             tensor.spec->name);
       }
     }
@@ -325,9 +297,9 @@ Run PtxDevice::run(const Instance& instance, const std::vector<Program>& program
     }
     if (options.watch.operand >= 0) {
       const Tensor& watched = instance.tensors[static_cast<size_t>(options.watch.operand)];
-      machine_.observe(watch_stores(
-          buffer_address(watched) + static_cast<uint64_t>(options.watch.first),
-          options.watch.bytes, *loaded.module, config, run.last_store));
+      machine_.observe(
+          watch_stores(buffer_address(watched) + static_cast<uint64_t>(options.watch.first),
+                       options.watch.bytes, *loaded.module, config, run.last_store));
     }
     run.status = machine_.launch(*loaded.code, config);
     machine_.observe({});

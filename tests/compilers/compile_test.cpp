@@ -158,6 +158,30 @@ TEST(Compile, AnEntryWithWrongArgumentsKeepsTheCompilersWords) {
   EXPECT_TRUE(contains(text, "entry 'fill<float, 32>' does not fit k.cu: error:")) << text;
 }
 
+TEST(Compile, NvccFindsAPlainKernelInANamespace) {
+  ASSAY_NEEDS(CudaCompiler::nvcc);
+  Folder folder;
+  folder.write("k.cu",
+               "namespace my { namespace own {\n__global__ void k(float* y, int n) { y[0] = n; }\n"
+               "__global__ void k2(float* y) { y[0] = 2; }\n} }\n");
+  const Contract contract = contract_for(folder, "k.cu", "my::own::k", ", compiler = \"nvcc\"");
+  EXPECT_EQ(compile(contract, variant(DType::f32, 32, false), 0).entry, "_ZN2my3own1kEPfi");
+}
+
+TEST(Compile, AMissingHostHeaderNamesNvccAndTheErrorStandsOnce) {
+  ASSAY_NEEDS(CudaCompiler::nvrtc);
+  Folder folder;
+  folder.write(
+      "k.cu", "#include <no_such_host_header>\n__global__ void k(float* y, int n) { y[0] = n; }\n");
+  const Contract contract = contract_for(folder, "k.cu", "k");
+  const std::string text =
+      message_of([&] { compile(contract, variant(DType::f32, 32, false), 0); });
+  EXPECT_TRUE(contains(text, "compiler = \"nvcc\"")) << text;
+  const size_t first = text.find("cannot open source file");
+  ASSERT_NE(first, std::string::npos) << text;
+  EXPECT_EQ(text.find("cannot open source file", first + 1), std::string::npos) << text;
+}
+
 TEST(Compile, ATargetThatTheCompilerLacksIsAnErrorInTheContract) {
   Folder folder;
   folder.write("k.cu", "__global__ void k(float* y, int n) { y[0] = 1; }\n");

@@ -52,5 +52,46 @@ TEST(Options, HelpIsNoError) {
   EXPECT_NE(parsed.text.find("--seed"), std::string::npos);
 }
 
+std::string error_of(std::vector<std::string> arguments) {
+  try {
+    parse_options(std::move(arguments));
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Options, WhatMeansNothingToACommandIsRefused) {
+  EXPECT_EQ(error_of({"list", "--for", "3s"}), "'list' takes no --for; it takes --device, --json");
+  for (const auto& wrong :
+       std::vector<std::vector<std::string>>{{"list", "--jobs", "2"},
+                                             {"list", "--cases", "3"},
+                                             {"repro", "x.case", "--for", "3s"},
+                                             {"repro", "x.case", "--jobs", "2"},
+                                             {"repro", "x.case", "--out", "o"},
+                                             {"shrink", "x.case", "--jobs", "2"},
+                                             {"shrink", "x.case", "--json"},
+                                             {"conform", "--format", "junit"},
+                                             {"conform", "--json"},
+                                             {"smoke", "--max-disk", "1G"}}) {
+    EXPECT_NE(error_of(wrong).find("takes no --"), std::string::npos) << error_of(wrong);
+  }
+}
+
+TEST(Options, AnUnknownOptionNamesTheNearestAndTheList) {
+  const std::string text = error_of({"smoke", "k.toml", "--case", "3"});
+  EXPECT_NE(text.find("'smoke' takes no --case (did you mean '--cases'?); it takes --device"),
+            std::string::npos)
+      << text;
+}
+
+TEST(Options, VersionHelpAndUsage) {
+  EXPECT_EQ(parse_options({"--version"}).text.substr(0, 6), "assay ");
+  EXPECT_TRUE(parse_options({"help"}).help);
+  const ParsedOptions smoke = parse_options({"help", "smoke"});
+  EXPECT_TRUE(smoke.help);
+  EXPECT_NE(smoke.text.find("assay smoke"), std::string::npos) << smoke.text;
+}
+
 }  // namespace
 }  // namespace assay

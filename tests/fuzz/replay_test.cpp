@@ -85,5 +85,33 @@ TEST(AssayAddTests, AUsersCorpusIsTestedWithoutReconfiguring) {
   EXPECT_NE(run_shell("ctest --test-dir " + build).status, 0) << "an empty corpus must not pass";
 }
 
+/// What is wrong with a call is said when the project is configured.
+TEST(AssayAddTests, MistakesAreFoundWhenConfiguring) {
+  const auto configure = [](const std::string& calls) {
+    const Project p;
+    p.folder.write("CMakeLists.txt",
+                   "cmake_minimum_required(VERSION 3.25)\nproject(mine NONE)\n"
+                   "enable_testing()\nset(ASSAY_REPLAY replay)\n"
+                   "include(" ASSAY_SOURCE_DIR "/cmake/AssayTests.cmake)\n" +
+                       calls);
+    p.folder.write("corpus/seeds/a.case", kScaleCase);
+    Outcome outcome = run_shell("cmake -S " + p.folder.path() + " -B " + p.folder / "b");
+    for (char& c : outcome.err) c = c == '\n' ? ' ' : c;
+    return outcome;
+  };
+  const std::string once = "assay_add_tests(CONTRACT scale_rows.toml CORPUS corpus)\n";
+  const Outcome twice = configure(once + once);
+  EXPECT_NE(twice.status, 0);
+  EXPECT_NE(twice.err.find("NAME of their own"), std::string::npos) << twice.err;
+  EXPECT_EQ(
+      configure(once + "assay_add_tests(CONTRACT scale_rows.toml CORPUS corpus NAME b)\n").status,
+      0);
+  EXPECT_NE(configure("assay_add_tests(CONTRACT none.toml CORPUS corpus)\n").err.find("is no file"),
+            std::string::npos);
+  EXPECT_NE(
+      configure("assay_add_tests(CONTRACT scale_rows.toml CORPUS none)\n").err.find("is no folder"),
+      std::string::npos);
+}
+
 }  // namespace
 }  // namespace assay::testing

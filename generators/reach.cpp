@@ -1,0 +1,195 @@
+#include "generators/reach.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "generators/draft.hpp"
+
+namespace assay {
+namespace {
+
+/// A case of the largest sizes may cost this much where blocks can be chosen: one block of a
+/// grid-stride kernel owns a part of the whole. About 0.6 s.
+constexpr int64_t kMostWork = int64_t{5} << 20;
+/// The same where all blocks run, and these go as far as they get.
+constexpr int64_t kMostWholeWork = int64_t{1} << 20;
+
+enum class Fits { yes, no_scalar, no_other };
+
+/// Whether the case resolves; `scalar`: what cannot carry its value.
+Fits fits(const Contract& contract, const Case& c, const OperandSpec** scalar = nullptr) {
+  try {
+    instantiate(contract, c);
+    return Fits::yes;
+  } catch (const ScalarTooSmall& error) {
+    if (scalar != nullptr) *scalar = error.scalar;
+    return Fits::no_scalar;
+  } catch (const InputError&) {
+    return Fits::no_other;
+  }
+}
+
+/// The largest value in [low, high] for which `holds`, which is true of `low` and once false stays
+/// so.
+template <typename Predicate>
+int64_t largest(int64_t low, int64_t high, Predicate holds) {
+  if (holds(high)) return high;
+  while (high - low > 1) {
+    const int64_t middle = low + (high - low) / 2;
+    (holds(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+/// The work of a case, or nullopt when it does not resolve or its blocks' elements cannot be told.
+std::optional<int64_t> work_of(const Contract& contract, const Case& c) {
+  try {
+    return work_estimate(instantiate(contract, c));
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+/// Lets only the last block run, and the first where the last is no block of its own.
+bool choose_last_block(const Contract& contract, Case& c) {
+  c.blocks.clear();
+  try {
+    const Instance instance = instantiate(contract, c);
+    if (instance.launches.size() != 1) return false;
+    const std::array<int64_t, 3>& grid = instance.launches[0].grid;
+    __int128 count = 1;
+    for (const int64_t extent : grid) count *= extent;
+    if (count < 2 || count > INT64_MAX) return false;
+    c.blocks = {static_cast<int64_t>(count) - 1};
+    return true;
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
+/// Makes the case affordable without giving up its sizes: as it is, or with one block.
+bool afford(const Facts& facts, Case& c) {
+  c.blocks.clear();
+  const std::optional<int64_t> whole = work_of(facts.contract, c);
+  if (whole && *whole <= kMostWholeWork) return true;
+  if (!facts.subset_allowed || !choose_last_block(facts.contract, c)) return false;
+  const std::optional<int64_t> part = work_of(facts.contract, c);
+  return part && *part <= kMostWork;
+}
+
+void finish(const Facts& facts, int number, Case& c) {
+  Random random(static_cast<uint64_t>(4000 + number));
+  telling_values(facts, random, c);
+  c.value_seed = static_cast<uint64_t>(number) + 1;
+}
+
+/// All sizes of an operand at their largest, the outermost as large as the scalars then carry.
+std::optional<Case> largest_together(const Contract& contract, const OperandSpec& operand, Case c) {
+  const std::vector<const SizeSpec*> sizes = plain_sizes(contract, operand);
+  if (sizes.empty()) return std::nullopt;
+  for (const SizeSpec* size : sizes) c.sizes[size->name] = greatest(*size);
+  if (!lower_to_fit(contract, sizes, c)) return std::nullopt;
+  return c;
+}
+
+}  // namespace
+
+bool lower_to_fit(const Contract& contract, const std::vector<const SizeSpec*>& sizes, Case& c) {
+  if (fits(contract, c) == Fits::yes) return true;
+  const auto bounded = std::find_if(sizes.begin(), sizes.end(),
+                                    [](const SizeSpec* size) { return size->in.empty(); });
+  if (bounded == sizes.end()) return false;
+  int64_t& outermost = c.sizes[(*bounded)->name];
+  const int64_t most = outermost;
+  const int64_t least = std::max<int64_t>((*bounded)->min, std::min<int64_t>(1, most));
+  const auto resolves = [&](int64_t value) {
+    outermost = value;
+    return fits(contract, c) == Fits::yes;
+  };
+  if (!resolves(least)) return false;
+  outermost = largest(least, most, resolves);
+  return true;
+}
+
+std::vector<SizeReach> size_reaches(const Contract& contract) {
+  std::vector<SizeReach> out;
+  const Case least = least_case(contract);
+  const bool resolves = fits(contract, least) == Fits::yes;
+  for (const SizeSpec& size : contract.sizes) {
+    if (!size.in.empty()) continue;
+    SizeReach reach{size.name, size.max, std::nullopt, nullptr};
+    Case c = least;
+    const auto fits_at = [&](int64_t value) {
+      c.sizes[size.name] = value;
+      return fits(contract, c, &reach.limited_by);
+    };
+    const Fits most = resolves ? fits_at(size.max) : Fits::no_other;
+    if (most == Fits::yes) {
+      reach.possible = size.max;
+    } else if (most == Fits::no_scalar) {
+      reach.possible = largest(least.sizes.at(size.name), size.max,
+                               [&](int64_t value) { return fits_at(value) == Fits::yes; });
+    }
+    if (most != Fits::no_scalar) reach.limited_by = nullptr;
+    out.push_back(std::move(reach));
+  }
+  return out;
+}
+
+std::vector<std::string> reach_notes(const Contract& contract) {
+  std::vector<std::string> notes;
+  for (const SizeReach& reach : size_reaches(contract)) {
+    if (reach.limited_by == nullptr) continue;
+    notes.push_back("sizes " + reach.size + " above " + std::to_string(*reach.possible) +
+                    " can never run: scalar " + reach.limited_by->name + " is " +
+                    reach.limited_by->dtype + " (" + reach.limited_by->where.text() + ")");
+  }
+  return notes;
+}
+
+int64_t most_elements(const Contract& contract, const OperandSpec& operand) {
+  const std::optional<Case> c = largest_together(contract, operand, least_case(contract));
+  if (!c) return 0;
+  const Instance instance = instantiate(contract, *c);
+  const Tensor& tensor = *instance.find(operand.name);
+  return tensor.present ? tensor.elements() : 0;
+}
+
+void add_largest(const Facts& facts, std::vector<Case>& out) {
+  const Contract& contract = facts.contract;
+  Case least = least_case(contract);
+  int number = 0;
+  const auto add = [&](Case c) {
+    finish(facts, number++, c);
+    if (work_of(contract, c)) out.push_back(std::move(c));
+  };
+  const auto start = [&] {
+    Case c = least;
+    choose_variant(contract, number, c);
+    return c;
+  };
+  for (const SizeReach& reach : size_reaches(contract)) {
+    if (!reach.possible) continue;
+    Case c = start();
+    const int64_t low = c.sizes.at(reach.size);
+    const auto affordable = [&](int64_t value) {
+      c.sizes[reach.size] = value;
+      return afford(facts, c);
+    };
+    if (!affordable(low)) continue;
+    const int64_t most = largest(low, *reach.possible, affordable);
+    if (affordable(most)) add(c);
+  }
+  std::set<std::map<std::string, int64_t>> seen;
+  for (const OperandSpec& operand : contract.args) {
+    if (operand.kind == OperandKind::scalar || operand.shape.empty()) continue;
+    std::optional<Case> c = largest_together(contract, operand, start());
+    if (c && seen.insert(c->sizes).second && plain_sizes(contract, operand).size() > 1 &&
+        afford(facts, *c)) {
+      add(std::move(*c));
+    }
+  }
+}
+
+}  // namespace assay
