@@ -163,15 +163,6 @@ TEST(TextReport, FindingsOfOneCauseFollowIt) {
             "unwritten R2 ()\n");
 }
 
-TEST(TextReport, AnOvernightTableLeavesOutWhatIsNotCounted) {
-  Report report;
-  report.command = Command::fuzz;
-  report.kernels.resize(1);
-  const std::string text = text_report(report);
-  EXPECT_FALSE(has(text, "variants")) << text;
-  EXPECT_FALSE(has(text, "weak")) << text;
-}
-
 TEST(FindKernels, AContractInTheWorkingFolderIsSuggested) {
   const Project project;
   const Outcome o = testing::run_shell("cd '" + project.folder.path() +

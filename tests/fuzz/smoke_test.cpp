@@ -129,7 +129,7 @@ TEST(Shrink, ABlatantMismatchDoesNotShrinkToAMarginalOne) {
   const Project p;
   // Far off in long rows; a few ulps off, with the same rule and line, in short ones.
   p.folder.write("scale_rows.cu", replaced(kScaleSource, "y[i] = x[i] + x[i];",
-                                           "y[i] = n < 200 ? (x[i] + x[i]) * T(1 + 0x1p-21) "
+                                           "y[i] = n < 200 ? (x[i] + x[i]) * T(1 + 0x1p-22) "
                                            ": x[i] + x[i] + T(1e30);"));
   const auto contract = load_kernels({p.contract}).front();
   Workbench bench("ptx");

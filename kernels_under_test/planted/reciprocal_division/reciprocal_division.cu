@@ -1,23 +1,21 @@
-// Elements divided by a divisor of each row.
+// Elements divided by divisors of their own.
 //
-// Mutation of the last pass of our softmax, class 6 (accumulation). One reciprocal a row and a
-// product an element: two roundings where the contract promises the correctly rounded quotient.
+// Mutation of the division in kernels/binary.cu, class 6 (accumulation). A reciprocal and a product:
+// two roundings where the contract promises the correctly rounded quotient. (A divisor that a row
+// shares may be inverted once, rule R16; these may not.)
 // Seen by: the oracle (mismatch), by one unit in the last place.
 #include "../../kernels/device_helpers.cuh"
 
 template <typename T>
 __global__ void divide(T* y, const T* x, const T* d, int64_t x_stride, int cols) {
   x += int64_t{blockIdx.x} * x_stride;
+  d += int64_t{blockIdx.x} * cols;
   y += int64_t{blockIdx.x} * cols;
-  const float divisor = to_float(d[blockIdx.x]);
-#ifdef PLANTED
-  const float reciprocal = 1.0f / divisor;
-#endif
   for (int c = threadIdx.x; c < cols; c += blockDim.x) {
 #ifdef PLANTED
-    y[c] = from_float<T>(to_float(x[c]) * reciprocal);
+    y[c] = from_float<T>(to_float(x[c]) * (1.0f / to_float(d[c])));
 #else
-    y[c] = from_float<T>(to_float(x[c]) / divisor);
+    y[c] = from_float<T>(to_float(x[c]) / to_float(d[c]));
 #endif
   }
 }
