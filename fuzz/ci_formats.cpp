@@ -92,7 +92,9 @@ std::string suite_xml(const Report& report, const KernelReport& kernel) {
     cases += failure_xml(filed);
   }
   std::string all = "    <testcase classname=\"" + xml_escaped(kernel.kernel) + "\" name=\"" +
-                    std::to_string(kernel.cases) + " cases\"";
+                    std::to_string(kernel.cases) + " cases, " +
+                    std::to_string(kernel.variants.size()) + " of " +
+                    std::to_string(kernel.variants_total) + " variants reached\"";
   if (kernel.cases == 0) {
     ++failures;
     all += ">\n      <failure message=\"no case ran\"/>\n    </testcase>\n";

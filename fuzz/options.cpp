@@ -17,7 +17,7 @@ struct CommandRow {
   const char* name;
   const char* about;
 };
-constexpr std::array<CommandRow, 7> kCommands{{
+constexpr std::array<CommandRow, 8> kCommands{{
     {Command::list, "list", "List the kernels and what their contracts admit"},
     {Command::smoke, "smoke", "Check every kernel for a short time; for CI"},
     {Command::fuzz, "fuzz", "Search for hours in worker processes; resumes in the same folder"},
@@ -25,6 +25,7 @@ constexpr std::array<CommandRow, 7> kCommands{{
     {Command::shrink, "shrink", "Make a failing case smaller while the same failure stays"},
     {Command::score, "score", "Search for the planted bugs and count what is found"},
     {Command::conform, "conform", "Compare the emulator's instructions with a GPU's"},
+    {Command::exhaust, "exhaust", "Run an elementwise kernel on every input of its narrow types"},
 }};
 
 constexpr int kMostJobs = 1024;  // far above any machine's cores: a slip of the hand
@@ -56,7 +57,7 @@ int64_t parse_bytes(const std::string& text) {
 
 /// Options as text, before they are checked one by one for a message in our own words.
 struct RawOptions {
-  std::string seed, cases, duration, jobs, format = "text", max_disk;
+  std::string seed, cases, duration, jobs, format = "text", max_disk, mantissas;
 };
 
 /// Digits only; nothing before or after them.
@@ -96,6 +97,7 @@ void settle(const RawOptions& raw, Options& o) {
   if (!raw.cases.empty()) o.cases = parse_count("--cases", raw.cases, 1, INT64_MAX);
   if (!raw.jobs.empty()) o.jobs = static_cast<int>(parse_count("--jobs", raw.jobs, 1, kMostJobs));
   if (!raw.duration.empty()) o.seconds = parse_duration(raw.duration);
+  if (!raw.mantissas.empty()) o.mantissas = parse_count("--mantissas", raw.mantissas, 1, 1 << 20);
   if (!raw.max_disk.empty()) o.max_disk_bytes = parse_bytes(raw.max_disk);
 }
 
@@ -105,36 +107,47 @@ void add_options(CLI::App& app, Command command, Options& o, RawOptions& raw) {
     app.add_option("file", o.file, "Case file, artifact or corpus entry")->required();
     app.add_option("--contract", o.contract, "Contract of the case (a path or a kernel's name)");
   } else {
-    app.add_option("kernels", o.kernels,
-                   command == Command::conform
-                       ? "How the spellings start: add, cvt.rn (all when not given)"
-                       : "Kernel names, or paths of contract files anywhere");
+    CLI::Option* kernels =
+        app.add_option("kernels", o.kernels,
+                       command == Command::conform
+                           ? "How the spellings start: add, cvt.rn (all when not given)"
+                           : "Kernel names, or paths of contract files anywhere");
+    if (command == Command::exhaust) kernels->required();
   }
-  app.add_option("--device", o.device, "ptx, or cuda for a GPU (torch: not built yet)");
-  app.add_option("--seed", raw.seed, "Seed of the run");
-  app.add_option("--cases", raw.cases, "Stop after this many cases");
-  app.add_option("--for", raw.duration, "Stop after this long: 30s, 5m, 8h");
-  app.add_option("--jobs", raw.jobs, "Workers; one a core when not given");
   app.add_flag("--json", o.json, "Print one JSON object");
   app.add_option("--format", raw.format, "text, github (annotations) or junit (XML)");
-  app.add_option("--out", o.out, "Where findings are written");
+  app.add_option("--device", o.device, "ptx, or cuda for a GPU (torch: not built yet)");
+  app.add_option("--for", raw.duration, "Stop after this long: 30s, 5m, 8h");
+  app.add_option("--jobs", raw.jobs, "Workers; one a core when not given");
+  app.add_option("--out", o.out,
+                 command == Command::exhaust ? "Where results are kept; continues what is there"
+                                             : "Where findings are written");
+  if (command == Command::exhaust) {
+    app.add_option("--only", o.only, "Only variants with this choice: T=f16, OP=3");
+    app.add_option("--mantissas", raw.mantissas,
+                   "Numbers of each exponent and sign of a wide type");
+    return;
+  }
+  app.add_option("--seed", raw.seed, "Seed of the run");
+  app.add_option("--cases", raw.cases, "Stop after this many cases");
   if (command == Command::fuzz)
     app.add_option("--max-disk", raw.max_disk, "Cap for --out: 500M, 10G");
   if (command == Command::score) app.add_option("--planted", o.planted, "Folder of planted pairs");
 }
 
 void check_command(const std::vector<std::string>& arguments) {
-  if (arguments.empty()) {
-    throw InputError(
-        {}, "no command; there are list, smoke, fuzz, repro, shrink, score, conform (--help)");
-  }
-  if (arguments.front().starts_with("-")) return;
   std::vector<std::string> names;
-  for (const CommandRow& row : kCommands) names.push_back(row.name);
+  std::string all;
+  for (const CommandRow& row : kCommands) {
+    all += (names.empty() ? "" : ", ") + std::string(row.name);
+    names.push_back(row.name);
+  }
+  if (arguments.empty()) throw InputError({}, "no command; there are " + all + " (--help)");
+  if (arguments.front().starts_with("-")) return;
   if (std::find(names.begin(), names.end(), arguments.front()) == names.end()) {
     throw InputError({}, "unknown command '" + arguments.front() + "'" +
                              did_you_mean(arguments.front(), names) +
-                             "; there are list, smoke, fuzz, repro, shrink, score, conform");
+                             "; there are " + all);
   }
 }
 

@@ -8,7 +8,7 @@
 
 namespace assay {
 
-enum class Command { list, smoke, fuzz, repro, shrink, score, conform };
+enum class Command { list, smoke, fuzz, repro, shrink, score, conform, exhaust };
 enum class Format { text, github, junit };
 
 /// What a program's exit status says.
@@ -37,6 +37,8 @@ struct Options {
   Format format = Format::text;
   std::string out;      ///< folder for findings; shrink: file
   std::string planted;  ///< score: folder of pairs
+  std::vector<std::string> only;  ///< exhaust: choices of types, knobs and flags, "T=f16"
+  int64_t mantissas = 0;          ///< exhaust: of each exponent and sign; 0: as the program likes
   int64_t max_disk_bytes = int64_t{1} << 30;
 };
 

@@ -9,6 +9,7 @@
 
 #include "fuzz/check_case.hpp"
 #include "fuzz/options.hpp"
+#include "kernels_under_test/variants.hpp"
 
 namespace assay {
 
@@ -74,6 +75,8 @@ struct Report {
 
   int64_t cases() const;
   int64_t skipped_cases() const;
+  int64_t variants_reached() const;
+  int64_t variants_total() const;
   /// Whether a kernel had no judged element although the device skipped nothing.
   bool proves_nothing() const;
   int64_t new_findings() const;  ///< without the known ones
@@ -95,9 +98,5 @@ std::string junit_report(const Report& report);   ///< XML, one suite a kernel
 
 /// How to repeat a finding, to be typed in a shell.
 std::string repro_command(const FiledFinding& filed);
-
-/// How many variants (dtypes, knobs, flags) the contract admits; relations that name nothing else
-/// count.
-int64_t count_variants(const Contract& contract);
 
 }  // namespace assay

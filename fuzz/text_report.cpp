@@ -1,9 +1,8 @@
 // The table and the findings as a person reads them.
 #include <algorithm>
-#include <cstdarg>
-#include <cstdio>
 
 #include "fuzz/report.hpp"
+#include "fuzz/text_table.hpp"
 
 namespace assay {
 
@@ -11,51 +10,22 @@ namespace {
 
 constexpr double kMostWeak = 0.2;  // JUDGING.md, Power: above 20 % bounds prove too little
 
-std::string format(const char* text, ...) __attribute__((format(printf, 1, 2)));
-std::string format(const char* text, ...) {
-  char line[512];
-  va_list arguments;
-  va_start(arguments, text);
-  std::vsnprintf(line, sizeof line, text, arguments);
-  va_end(arguments);
-  return line;
-}
-
-/// Columns as wide as their widest cell; the first is left-aligned, the last where it is prose.
-std::string table(const std::vector<std::vector<std::string>>& rows, bool last_is_left = false) {
-  std::vector<size_t> width(rows.front().size(), 0);
-  for (const auto& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
-  }
-  std::string text;
-  for (const auto& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) {
-      const std::string pad(width[i] - row[i].size(), ' ');
-      const bool left = i == 0 || (last_is_left && i + 1 == row.size());
-      text += (i == 0 ? "" : "  ") + (left ? row[i] + pad : pad + row[i]);
-    }
-    text.erase(text.find_last_not_of(' ') + 1);
-    text += "\n";
-  }
-  return text;
-}
-
 std::string weak_text(const KernelReport& kernel) {
   if (kernel.ordinary == 0) return "-";
-  return format("%.1f", 100 * kernel.weak_share());
+  return format_text("%.1f", 100 * kernel.weak_share());
 }
 
 std::string variants_text(const KernelReport& kernel) {
-  return format("%zu of %lld", kernel.variants.size(),
+  return format_text("%zu of %lld", kernel.variants.size(),
                 static_cast<long long>(kernel.variants_total));
 }
 
 std::string kernel_table(const Report& report) {
-  // Worker processes of an overnight run count cases, neither variants nor weak elements.
+  // Worker processes of an overnight run do not count weak elements.
   const bool counted = report.command != Command::fuzz;
   std::vector<std::vector<std::string>> rows{{"kernel", "cases"}};
-  if (counted) rows[0].insert(rows[0].end(), {"variants", "skipped", "weak %"});
-  if (!counted) rows[0].push_back("skipped");
+  rows[0].insert(rows[0].end(), {"variants", "skipped"});
+  if (counted) rows[0].push_back("weak %");
   rows[0].push_back("findings");
   rows[0].push_back(report.jobs > 1 ? "seconds of " + std::to_string(report.jobs) + " jobs"
                                     : "seconds");
@@ -64,14 +34,14 @@ std::string kernel_table(const Report& report) {
         report.findings.begin(), report.findings.end(),
         [&](const FiledFinding& filed) { return filed.finding.kernel == kernel.kernel; });
     std::vector<std::string> row{kernel.kernel, std::to_string(kernel.cases)};
-    if (counted) row.push_back(variants_text(kernel));
+    row.push_back(variants_text(kernel));
     row.push_back(std::to_string(kernel.skipped_cases()));
     if (counted) row.push_back(weak_text(kernel));
     row.push_back(std::to_string(findings));
-    row.push_back(format("%.1f", kernel.seconds));
+    row.push_back(format_text("%.1f", kernel.seconds));
     rows.push_back(std::move(row));
   }
-  return table(rows);
+  return text_table(rows);
 }
 
 std::string place(const Finding& finding) {
@@ -125,13 +95,13 @@ std::string verdict_text(const Report& report) {
       text = "clean";
       break;
     case Exit::findings:
-      text = format("%lld findings", static_cast<long long>(fresh));
+      text = format_text("%lld findings", static_cast<long long>(fresh));
       if (report.causes() < fresh) {
-        text += format(", %lld distinct by case", static_cast<long long>(report.causes()));
+        text += format_text(", %lld distinct by case", static_cast<long long>(report.causes()));
       }
       break;
     case Exit::skipped:
-      text = format("no findings, but %lld cases skipped as unsupported",
+      text = format_text("no findings, but %lld cases skipped as unsupported",
                     static_cast<long long>(report.skipped_cases()));
       break;
     default:
@@ -139,10 +109,13 @@ std::string verdict_text(const Report& report) {
       break;
   }
   const int64_t known = static_cast<int64_t>(report.findings.size()) - fresh;
-  if (known > 0) text += format(" (%lld known)", static_cast<long long>(known));
-  return text + format(": %lld cases of %zu kernels in %.1f s, seed %llu\n",
-                       static_cast<long long>(report.cases()), report.kernels.size(),
-                       report.seconds, static_cast<unsigned long long>(report.seed));
+  if (known > 0) text += format_text(" (%lld known)", static_cast<long long>(known));
+  return text + format_text(": %lld cases of %zu kernels, %lld of %lld variants reached, in %.1f s, "
+                            "seed %llu\n",
+                            static_cast<long long>(report.cases()), report.kernels.size(),
+                            static_cast<long long>(report.variants_reached()),
+                            static_cast<long long>(report.variants_total()), report.seconds,
+                            static_cast<unsigned long long>(report.seed));
 }
 
 std::string how_found(const PairReport& pair) {
@@ -159,11 +132,11 @@ std::string score_text(const Report& report) {
                                               "cases", "twin cases", "alarms", "found by"}};
   for (const PairReport& pair : report.pairs) {
     rows.push_back({pair.name, pair.witness_fails ? "fails" : "PASSES",
-                    pair.witness_passes_on_twin ? "yes" : "NO", format("%.2f", pair.seconds),
+                    pair.witness_passes_on_twin ? "yes" : "NO", format_text("%.2f", pair.seconds),
                     std::to_string(pair.cases), std::to_string(pair.twin_cases),
                     std::to_string(pair.false_alarms), how_found(pair)});
   }
-  return table(rows) + format(
+  return text_table(rows) + format_text(
                            "%lld of %zu found, %lld false alarms, median %.2f s, %lld cases in "
                            "%.1f s, seed %llu\n",
                            static_cast<long long>(report.found_pairs()), report.pairs.size(),

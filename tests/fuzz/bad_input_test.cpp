@@ -133,6 +133,37 @@ const std::vector<Mistake>& mistakes() {
        [](auto&) {
          return run_assay({"fuzz", "--max-disk", "lots"});
        }},
+      {"exhaust_without_kernel", 2, {"kernels"}, [](auto&) { return run_assay({"exhaust"}); }},
+      {"exhaust_of_a_reduction",
+       2,
+       {"softmax.toml:", "is not elementwise", "reduces over 'cols'"},
+       [](auto&) {
+         return run_assay({"exhaust", "softmax"});
+       }},
+      {"exhaust_of_a_wide_integer",
+       2,
+       {"int_divide.toml:", "of type i32 has too many values"},
+       [](auto&) {
+         return run_assay({"exhaust", "int_divide"});
+       }},
+      {"exhaust_only_an_unknown_name",
+       2,
+       {"--only", "'S' is no type, knob or flag of 'scale_rows'", "T"},
+       [](const Project& p) {
+         return run_assay({"exhaust", p.contract, "--only", "S=f16"});
+       }},
+      {"exhaust_only_an_unknown_value",
+       2,
+       {"--only", "'T' of 'scale_rows' is never 'f16'", "f32"},
+       [](const Project& p) {
+         return run_assay({"exhaust", p.contract, "--only", "T=f16"});
+       }},
+      {"exhaust_of_too_many_mantissas",
+       2,
+       {"--mantissas", "at most 2048"},
+       [](const Project& p) {
+         return run_assay({"exhaust", p.contract, "--mantissas", "4096"});
+       }},
       {"repro_without_file", 2, {"file"}, [](auto&) { return run_assay({"repro"}); }},
       // --- which kernel
       {"unknown_kernel",
