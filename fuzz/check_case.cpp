@@ -113,8 +113,7 @@ Checker::Checker(const Contract& contract, Device& device)
       judge_(contract),
       entry_line_(find_entry_line(contract.source.path, contract.source.entry)) {}
 
-CheckResult Checker::check(const Case& c, const RunOptions& options,
-                           const JudgeOptions& judging) {
+CheckResult Checker::check(const Case& c, const RunOptions& options, const JudgeOptions& judging) {
   CheckResult result;
   result.instance = std::make_unique<Instance>(instantiate(contract_, c));
   result.programs = programs_for(*result.instance);

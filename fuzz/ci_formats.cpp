@@ -142,23 +142,30 @@ std::string pair_xml(const PairReport& pair) {
 
 }  // namespace
 
+std::string github_annotation(const std::string& level, const std::string& file, int line,
+                              const std::string& title, const std::string& message) {
+  std::string place;
+  if (!file.empty()) {
+    place = "file=" + github_escaped(relative_to_here(file), true) +
+            ",line=" + std::to_string(line) + ",";
+  }
+  return "::" + level + " " + place + "title=" + github_escaped(title, true) +
+         "::" + github_escaped(message, false) + "\n";
+}
+
 std::string github_report(const Report& report) {
   std::string out;
   for (const FiledFinding& filed : report.findings) {
     const Finding& f = filed.finding;
-    out += filed.known ? "::warning " : "::error ";
-    if (!f.file.empty()) {
-      out += "file=" + github_escaped(relative_to_here(f.shown_file()), true) +
-             ",line=" + std::to_string(f.shown_line() > 0 ? f.shown_line() : 1) + ",";
-    }
-    out += "title=" + github_escaped(f.kernel + ": " + f.kind + " " + f.rule, true) +
-           "::" + github_escaped(f.message + "\n" + repro_command(filed), false) + "\n";
+    out += github_annotation(
+        filed.known ? "warning" : "error", f.file.empty() ? "" : f.shown_file(),
+        f.shown_line() > 0 ? f.shown_line() : 1, f.kernel + ": " + f.kind + " " + f.rule,
+        f.message + "\n" + repro_command(filed));
   }
   for (const PairReport& pair : report.pairs) {
     for (const auto& [what, failure] : pair_tests(pair)) {
       if (failure.empty()) continue;
-      out += "::error title=" + github_escaped(pair.name + ": not so: " + what, true) +
-             "::" + github_escaped(failure, false) + "\n";
+      out += github_annotation("error", "", 1, pair.name + ": not so: " + what, failure);
     }
   }
   return out;

@@ -53,7 +53,7 @@ int64_t case_inputs(const Instance& instance, const InputSpace& space);
 
 /// Upper ends of the histogram's classes of error, in ulps of the output's type; after them comes
 /// one class without end.
-inline constexpr std::array<double, 13> kErrorEdges = {0, 0.125, 0.25, 0.375, 0.5, 0.75,  1,
+inline constexpr std::array<double, 13> kErrorEdges = {0, 0.125, 0.25, 0.375, 0.5,  0.75, 1,
                                                        2, 4,     16,   256,   4096, 65536};
 inline constexpr size_t kErrorClasses = kErrorEdges.size() + 1;
 /// "0", "1/8", ..., "65536", "more".
@@ -76,10 +76,10 @@ struct ErrorStats {
   std::string output;
   DType type = DType::f32;
   int64_t inputs = 0;
-  int64_t outside_domain = 0;    ///< inputs that the contract does not admit; not among `inputs`
-  int64_t no_bound = 0;          ///< nothing is documented there (R10); in no class below
-  int64_t special = 0;           ///< NaN and infinities that are what they must be
-  int64_t incomparable = 0;      ///< NaN or infinity on one side only
+  int64_t outside_domain = 0;     ///< inputs that the contract does not admit; not among `inputs`
+  int64_t no_bound = 0;           ///< nothing is documented there (R10); in no class below
+  int64_t special = 0;            ///< NaN and infinities that are what they must be
+  int64_t incomparable = 0;       ///< NaN or infinity on one side only
   int64_t correctly_rounded = 0;  ///< of those in the classes
   std::array<int64_t, kErrorClasses> classes{};
   double max_ulps = -1;  ///< below 0: no element has an error
@@ -106,7 +106,7 @@ struct UnitResult {
   std::string variant;  ///< its text
   std::string program;  ///< Program::key of what ran
   std::vector<ErrorStats> outputs;
-  std::vector<Finding> findings;  ///< each with a small case that shows it
+  std::vector<Finding> findings;        ///< each with a small case that shows it
   std::vector<std::string> case_files;  ///< one a finding, once written
   std::string skipped;                  ///< the device does not support it
   double seconds = 0;

@@ -37,9 +37,7 @@ std::string plain_name(std::string text) {
 struct Limits {
   SteadyClock::time_point start = SteadyClock::now();
   std::optional<double> seconds;
-  double spent() const {
-    return std::chrono::duration<double>(SteadyClock::now() - start).count();
-  }
+  double spent() const { return std::chrono::duration<double>(SteadyClock::now() - start).count(); }
   bool over() const { return StopSignals::asked() || (seconds && spent() >= *seconds); }
 };
 
@@ -75,9 +73,8 @@ class ExhaustRun {
   /// What must be alike for results to be continued. The source may change: a unit tells the
   /// program that it ran.
   std::string identity() const {
-    return contract_.name + " contract " +
-           sha256_hex(read_text(contract_.path)).substr(0, 16) + " device " + options_.device +
-           " mantissas " + std::to_string(options_.mantissas);
+    return contract_.name + " contract " + sha256_hex(read_text(contract_.path)).substr(0, 16) +
+           " device " + options_.device + " mantissas " + std::to_string(options_.mantissas);
   }
 
   std::string current_program(const InputSpace& space) const {
@@ -106,8 +103,8 @@ class ExhaustRun {
       remember(std::move(result));
     }
     if (dropped > 0) {
-      notes_.push_back(std::to_string(dropped) +
-                       " results in " + folder_ + " are of an older source and were run again");
+      notes_.push_back(std::to_string(dropped) + " results in " + folder_ +
+                       " are of an older source and were run again");
     }
     if (!results_.empty()) {
       log_info("continues " + folder_ + ": " + std::to_string(results_.size()) + " units are done");

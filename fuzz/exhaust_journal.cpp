@@ -22,7 +22,8 @@ constexpr const char* kFirstLine = "assay-exhaust 1 ";
 ExhaustJournal::ExhaustJournal(std::string path, std::string identity) : path_(std::move(path)) {
   if (path_.empty()) return;
   file_.descriptor = open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (file_.descriptor < 0) throw InputError({path_}, std::string("cannot write: ") + std::strerror(errno));
+  if (file_.descriptor < 0)
+    throw InputError({path_}, std::string("cannot write: ") + std::strerror(errno));
   // A run that was just killed may hold it for a moment.
   for (int wait = 0; flock(file_.descriptor, LOCK_EX | LOCK_NB) != 0; ++wait) {
     if (wait < 100) {
@@ -79,7 +80,8 @@ void ExhaustJournal::write(const std::string& line) {
     const ssize_t n = ::write(file_.descriptor, line.data() + done, line.size() - done);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) {
-      throw InputError({path_}, std::string("cannot write: ") + std::strerror(n < 0 ? errno : ENOSPC));
+      throw InputError({path_},
+                       std::string("cannot write: ") + std::strerror(n < 0 ? errno : ENOSPC));
     }
     done += static_cast<size_t>(n);
   }

@@ -145,14 +145,9 @@ std::string exhaust_json(const std::vector<ExhaustReport>& reports, int exit) {
 }
 
 std::string unit_line(const UnitResult& result) {
-  Json json{{"variant", result.variant},
-            {"first", result.unit.first},
-            {"count", result.unit.count},
-            {"program", result.program},
-            {"skipped", result.skipped},
-            {"seconds", result.seconds},
-            {"outputs", Json::array()},
-            {"findings", Json::array()}};
+  Json json{{"variant", result.variant}, {"first", result.unit.first}, {"count", result.unit.count},
+            {"program", result.program}, {"skipped", result.skipped},  {"seconds", result.seconds},
+            {"outputs", Json::array()},  {"findings", Json::array()}};
   for (const ErrorStats& stats : result.outputs) json["outputs"].push_back(stats_json(stats));
   for (size_t i = 0; i < result.findings.size(); ++i) {
     json["findings"].push_back(finding_json(result.findings[i], result.case_files[i]));

@@ -126,8 +126,8 @@ class UnitRun {
     const int64_t end = result_.unit.first + result_.unit.count;
     for (int64_t first = result_.unit.first; first < end;) {
       if (stop()) return std::nullopt;
-      const Case c = space_case(checker_.contract(), space_, first,
-                                std::min(kCaseInputs, end - first));
+      const Case c =
+          space_case(checker_.contract(), space_, first, std::min(kCaseInputs, end - first));
       first += check(c, first);
       if (!result_.skipped.empty()) break;
     }

@@ -41,14 +41,14 @@ std::string done_text(const VariantResult& result) {
 std::string rounded_text(const ErrorStats& stats) {
   if (stats.measured() == 0) return "-";
   // Rounded down: 100 % means all.
-  const double share = 1e4 * static_cast<double>(stats.correctly_rounded) /
-                       static_cast<double>(stats.measured());
+  const double share =
+      1e4 * static_cast<double>(stats.correctly_rounded) / static_cast<double>(stats.measured());
   return format_text("%.2f", std::floor(share) / 100);
 }
 
 std::string error_table(const ExhaustReport& report) {
-  std::vector<std::vector<std::string>> rows{{"variant", "inputs", "max ulps", "rounded %",
-                                              "no bound", "breaks", "findings", "worst at"}};
+  std::vector<std::vector<std::string>> rows{
+      {"variant", "inputs", "max ulps", "rounded %", "no bound", "breaks", "findings", "worst at"}};
   for (const VariantResult& result : report.variants) {
     size_t findings = 0;
     for (const UnitResult& unit : result.with_findings) findings += unit.findings.size();
@@ -154,9 +154,9 @@ std::string panel(const VariantResult& result, const ErrorStats& stats, int x, i
     const double share = most > 0 ? std::log10(1.0 + static_cast<double>(count)) / most : 0;
     const int height = static_cast<int>(share * kPlotHeight);
     const int left = 10 + step * static_cast<int>(i);
-    svg += format_text("<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"><title>%lld</title></rect>",
-                       left, 20 + kPlotHeight - height, step - 3, height,
-                       static_cast<long long>(count));
+    svg += format_text(
+        "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"><title>%lld</title></rect>", left,
+        20 + kPlotHeight - height, step - 3, height, static_cast<long long>(count));
     svg += format_text("<text class=\"tick\" x=\"%d\" y=\"%d\">", left, 20 + kPlotHeight + 12) +
            error_class_name(i) + "</text>\n";
   }
@@ -189,9 +189,8 @@ std::string input_text(const InputSpace& space, const InputPoint& point) {
   std::string text;
   for (size_t i = 0; i < point.inputs.size(); ++i) {
     const OperandSpace& operand = space.operands[i];
-    text += (i > 0 ? ", " : "") + operand.name + " = " +
-            value_text(operand.type, point.inputs[i]) + " (" +
-            bits_text(operand.type, point.inputs[i]) + ")";
+    text += (i > 0 ? ", " : "") + operand.name + " = " + value_text(operand.type, point.inputs[i]) +
+            " (" + bits_text(operand.type, point.inputs[i]) + ")";
   }
   return text;
 }
@@ -222,9 +221,10 @@ std::string exhaust_svg(const ExhaustReport& report) {
     }
   }
   const int rows = (panels + kPanelsInRow - 1) / kPanelsInRow;
-  return format_text("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
-                     "font-family=\"sans-serif\" font-size=\"11\" fill=\"#345\">\n",
-                     kPanelsInRow * kPanelWidth, 40 + rows * kPanelHeight) +
+  return format_text(
+             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+             "font-family=\"sans-serif\" font-size=\"11\" fill=\"#345\">\n",
+             kPanelsInRow * kPanelWidth, 40 + rows * kPanelHeight) +
          "<style>.tick{font-size:8px}rect{fill:#47a}</style>\n"
          "<rect width=\"100%\" height=\"100%\" style=\"fill:#fff\"/>\n<text x=\"10\" y=\"18\" "
          "font-size=\"14\">" +

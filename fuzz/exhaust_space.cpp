@@ -24,8 +24,9 @@ OperandSpace operand_space(const Contract& contract, const Variant& variant, int
   const std::string what = "'" + spec.name + "' of type " + std::string(name(space.type));
   if (spec.kind == OperandKind::index || spec.sorted || spec.distinct ||
       !spec.prefix_sum_of.empty()) {
-    throw InputError(spec.where, what + " cannot take every value: it is an index operand, sorted "
-                                        "or made from another");
+    throw InputError(spec.where, what +
+                                     " cannot take every value: it is an index operand, sorted "
+                                     "or made from another");
   }
   const int bits = bit_width(space.type);
   if (space.type == DType::boolean) {
@@ -38,8 +39,9 @@ OperandSpace operand_space(const Contract& contract, const Variant& variant, int
     const int stored = format_of(space.type).precision - 1;
     space.size = (int64_t{1} << (bits - stored)) * mantissas;
   } else {
-    throw InputError(spec.where, what + " has too many values and no exponents to sample them by; "
-                                        "8- and 16-bit and floating types are exhausted");
+    throw InputError(spec.where, what +
+                                     " has too many values and no exponents to sample them by; "
+                                     "8- and 16-bit and floating types are exhausted");
   }
   if (space.size > kMostOfOneOperand) {
     throw InputError({}, "--mantissas: at most " +

@@ -90,8 +90,8 @@ Exit run_list(const Options& options, Streams streams) {
     kernel.contract = contract->path;
     kernel.variants_total = count_variants(*contract);
     // Compiling and decoding take time: for kernels that are asked for by name.
-    const bool compiled = contract->source.language == Language::cuda ||
-                          contract->source.language == Language::ptx;
+    const bool compiled =
+        contract->source.language == Language::cuda || contract->source.language == Language::ptx;
     std::optional<Support> support;
     if (!options.kernels.empty() && compiled) support = emulator_support(*contract);
     if (support) {

@@ -17,7 +17,7 @@ struct CommandRow {
   const char* name;
   const char* about;
 };
-constexpr std::array<CommandRow, 8> kCommands{{
+constexpr std::array<CommandRow, 10> kCommands{{
     {Command::list, "list", "List the kernels and what their contracts admit"},
     {Command::smoke, "smoke", "Check every kernel for a short time; for CI"},
     {Command::fuzz, "fuzz", "Search for hours in worker processes; resumes in the same folder"},
@@ -26,6 +26,8 @@ constexpr std::array<CommandRow, 8> kCommands{{
     {Command::score, "score", "Search for the planted bugs and count what is found"},
     {Command::conform, "conform", "Compare the emulator's instructions with a GPU's"},
     {Command::exhaust, "exhaust", "Run an elementwise kernel on every input of its narrow types"},
+    {Command::init, "init", "Write a starter contract from a kernel's compiled signature"},
+    {Command::check, "check", "Read a contract critically and show three of its cases"},
 }};
 
 constexpr int kMostJobs = 1024;  // far above any machine's cores: a slip of the hand
@@ -106,16 +108,20 @@ void add_options(CLI::App& app, Command command, Options& o, RawOptions& raw) {
   if (one_file) {
     app.add_option("file", o.file, "Case file, artifact or corpus entry")->required();
     app.add_option("--contract", o.contract, "Contract of the case (a path or a kernel's name)");
+  } else if (command == Command::init) {
+    app.add_option("source", o.file, "The source and the kernel in it: FILE.cu:kernel")->required();
+    app.add_option("--out", o.out, "File of the contract; standard output when not given");
+    return;
   } else {
-    CLI::Option* kernels =
-        app.add_option("kernels", o.kernels,
-                       command == Command::conform
-                           ? "How the spellings start: add, cvt.rn (all when not given)"
-                           : "Kernel names, or paths of contract files anywhere");
+    CLI::Option* kernels = app.add_option(
+        "kernels", o.kernels,
+        command == Command::conform ? "How the spellings start: add, cvt.rn (all when not given)"
+                                    : "Kernel names, or paths of contract files anywhere");
     if (command == Command::exhaust) kernels->required();
   }
   app.add_flag("--json", o.json, "Print one JSON object");
   app.add_option("--format", raw.format, "text, github (annotations) or junit (XML)");
+  if (command == Command::check) return;
   app.add_option("--device", o.device, "ptx, or cuda for a GPU (torch: not built yet)");
   app.add_option("--for", raw.duration, "Stop after this long: 30s, 5m, 8h");
   app.add_option("--jobs", raw.jobs, "Workers; one a core when not given");
@@ -146,8 +152,7 @@ void check_command(const std::vector<std::string>& arguments) {
   if (arguments.front().starts_with("-")) return;
   if (std::find(names.begin(), names.end(), arguments.front()) == names.end()) {
     throw InputError({}, "unknown command '" + arguments.front() + "'" +
-                             did_you_mean(arguments.front(), names) +
-                             "; there are " + all);
+                             did_you_mean(arguments.front(), names) + "; there are " + all);
   }
 }
 

@@ -8,7 +8,7 @@
 
 namespace assay {
 
-enum class Command { list, smoke, fuzz, repro, shrink, score, conform, exhaust };
+enum class Command { list, smoke, fuzz, repro, shrink, score, conform, exhaust, init, check };
 enum class Format { text, github, junit };
 
 /// What a program's exit status says.
@@ -26,7 +26,7 @@ struct Options {
   Command command = Command::list;
   std::vector<std::string> kernels;  ///< names, or paths of contract files; empty: all. conform:
                                      ///< how spellings start
-  std::string file;                  ///< repro, shrink: the case file
+  std::string file;                  ///< repro, shrink: the case file; init: FILE:kernel
   std::string contract;  ///< repro, shrink: its contract, when it is not found by itself
   std::string device = "ptx";
   uint64_t seed = kDefaultSeed;

@@ -94,6 +94,9 @@ void group_by_cause(std::vector<FiledFinding>& findings);
 std::string text_report(const Report& report);    ///< table and one-line verdict
 std::string json_report(const Report& report);    ///< one object
 std::string github_report(const Report& report);  ///< workflow annotations
+/// One annotation; `file` may be "", `level` is error, warning or notice.
+std::string github_annotation(const std::string& level, const std::string& file, int line,
+                              const std::string& title, const std::string& message);
 std::string junit_report(const Report& report);   ///< XML, one suite a kernel
 
 /// How to repeat a finding, to be typed in a shell.

@@ -17,7 +17,7 @@ std::string weak_text(const KernelReport& kernel) {
 
 std::string variants_text(const KernelReport& kernel) {
   return format_text("%zu of %lld", kernel.variants.size(),
-                static_cast<long long>(kernel.variants_total));
+                     static_cast<long long>(kernel.variants_total));
 }
 
 std::string kernel_table(const Report& report) {
@@ -102,7 +102,7 @@ std::string verdict_text(const Report& report) {
       break;
     case Exit::skipped:
       text = format_text("no findings, but %lld cases skipped as unsupported",
-                    static_cast<long long>(report.skipped_cases()));
+                         static_cast<long long>(report.skipped_cases()));
       break;
     default:
       text = "no element was judged, nothing is proven";
@@ -110,12 +110,13 @@ std::string verdict_text(const Report& report) {
   }
   const int64_t known = static_cast<int64_t>(report.findings.size()) - fresh;
   if (known > 0) text += format_text(" (%lld known)", static_cast<long long>(known));
-  return text + format_text(": %lld cases of %zu kernels, %lld of %lld variants reached, in %.1f s, "
-                            "seed %llu\n",
-                            static_cast<long long>(report.cases()), report.kernels.size(),
-                            static_cast<long long>(report.variants_reached()),
-                            static_cast<long long>(report.variants_total()), report.seconds,
-                            static_cast<unsigned long long>(report.seed));
+  return text + format_text(
+                    ": %lld cases of %zu kernels, %lld of %lld variants reached, in %.1f s, "
+                    "seed %llu\n",
+                    static_cast<long long>(report.cases()), report.kernels.size(),
+                    static_cast<long long>(report.variants_reached()),
+                    static_cast<long long>(report.variants_total()), report.seconds,
+                    static_cast<unsigned long long>(report.seed));
 }
 
 std::string how_found(const PairReport& pair) {
@@ -136,13 +137,14 @@ std::string score_text(const Report& report) {
                     std::to_string(pair.cases), std::to_string(pair.twin_cases),
                     std::to_string(pair.false_alarms), how_found(pair)});
   }
-  return text_table(rows) + format_text(
-                           "%lld of %zu found, %lld false alarms, median %.2f s, %lld cases in "
-                           "%.1f s, seed %llu\n",
-                           static_cast<long long>(report.found_pairs()), report.pairs.size(),
-                           static_cast<long long>(report.false_alarms()), report.median_seconds(),
-                           static_cast<long long>(report.cases()), report.seconds,
-                           static_cast<unsigned long long>(report.seed));
+  return text_table(rows) +
+         format_text(
+             "%lld of %zu found, %lld false alarms, median %.2f s, %lld cases in "
+             "%.1f s, seed %llu\n",
+             static_cast<long long>(report.found_pairs()), report.pairs.size(),
+             static_cast<long long>(report.false_alarms()), report.median_seconds(),
+             static_cast<long long>(report.cases()), report.seconds,
+             static_cast<unsigned long long>(report.seed));
 }
 
 }  // namespace

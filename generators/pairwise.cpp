@@ -23,8 +23,8 @@ struct Factor {
 std::vector<Factor> factors_of(const Contract& contract) {
   std::vector<Factor> factors;
   for (const TypeParameter& type : contract.types) {
-    factors.push_back({type.kinds.size(),
-                       [&type](size_t i, Variant& v) { v.types[type.name] = type.kinds[i]; }});
+    factors.push_back(
+        {type.kinds.size(), [&type](size_t i, Variant& v) { v.types[type.name] = type.kinds[i]; }});
   }
   for (const Knob& knob : contract.knobs) {
     factors.push_back({knob.values.size(),

@@ -137,8 +137,8 @@ int64_t count_variants(const Contract& contract) {
   return count;
 }
 
-std::vector<Variant> chosen_variants(const Contract& contract,
-                                     const std::vector<std::string>& only, size_t most) {
+std::vector<Variant> chosen_variants(const Contract& contract, const std::vector<std::string>& only,
+                                     size_t most) {
   std::vector<std::pair<std::string, std::string>> wanted;
   for (const std::string& text : only) wanted.push_back(parse_choice(contract, text));
   std::vector<Variant> chosen;

@@ -24,7 +24,7 @@ int64_t count_variants(const Contract& contract);
 
 /// The variants whose choices are what `only` says ("T=f16", "OP=3"). Throws InputError for a name
 /// or a value that the contract does not have, and when more than `most` remain.
-std::vector<Variant> chosen_variants(const Contract& contract,
-                                     const std::vector<std::string>& only, size_t most);
+std::vector<Variant> chosen_variants(const Contract& contract, const std::vector<std::string>& only,
+                                     size_t most);
 
 }  // namespace assay

@@ -19,8 +19,8 @@ class ElementwiseCheck {
     if (operands_.size() > 2) {
       std::string names;
       for (const int operand : operands_) {
-        names += (names.empty() ? "'" : ", '") +
-                 contract_.args[static_cast<size_t>(operand)].name + "'";
+        names +=
+            (names.empty() ? "'" : ", '") + contract_.args[static_cast<size_t>(operand)].name + "'";
       }
       fail(line.where, "it is a function of more than two operands: " + names);
     }
@@ -51,7 +51,9 @@ class ElementwiseCheck {
   }
 
   void check_node(const Node& node) {
-    const auto dimension = [&](int dim) { return "'" + graph_.dims[static_cast<size_t>(dim)] + "'"; };
+    const auto dimension = [&](int dim) {
+      return "'" + graph_.dims[static_cast<size_t>(dim)] + "'";
+    };
     if (!node.reduced.empty()) fail(node.where_, "it reduces over " + dimension(node.reduced[0]));
     if (node.op == Op::dim_index) {
       fail(node.where_, "it depends on the index along " + dimension(node.dims[0]));

@@ -1,8 +1,9 @@
 // `assay exhaust`: every input is run once, each wrong one is found, and a run goes on where it was
 // killed.
+#include "fuzz/exhaust.hpp"
+
 #include <nlohmann/json.hpp>
 
-#include "fuzz/exhaust.hpp"
 #include "tests/fuzz/run_assay.hpp"
 
 namespace assay::testing {
@@ -36,14 +37,16 @@ struct Kernel {
   Kernel(const std::string& name, const std::string& source, const std::string& args,
          const std::string& formula, const std::string& most = "70000") {
     folder.write(name + ".cu", source);
-    contract = folder.write(
-        name + ".toml", "name = \"" + name + "\"\nsource = { cuda = \"" + name +
-                            ".cu\", entry = \"" + name + "\" }\nsizes = { n = { min = 0, max = " +
-                            most + " } }\nlaunch = { grid = [\"ceil_div(n, 128)\"], block = [128] }"
-                                   "\nargs = [\n" + args +
-                            "  { name = \"n\", kind = \"scalar\", dtype = \"i32\", value = \"n\" },"
-                            "\n]\n[formula]\n" + formula +
-                            "\n[policy]\nnan = \"propagate\"\nrange = \"naive\"\n");
+    contract =
+        folder.write(name + ".toml",
+                     "name = \"" + name + "\"\nsource = { cuda = \"" + name + ".cu\", entry = \"" +
+                         name + "\" }\nsizes = { n = { min = 0, max = " + most +
+                         " } }\nlaunch = { grid = [\"ceil_div(n, 128)\"], block = [128] }"
+                         "\nargs = [\n" +
+                         args +
+                         "  { name = \"n\", kind = \"scalar\", dtype = \"i32\", value = \"n\" },"
+                         "\n]\n[formula]\n" +
+                         formula + "\n[policy]\nnan = \"propagate\"\nrange = \"naive\"\n");
   }
   Outcome exhaust(std::vector<std::string> more = {}) const {
     std::vector<std::string> arguments{"exhaust", contract, "--out", out, "--jobs", "2"};
@@ -63,8 +66,8 @@ Kernel twice(const std::string& from = "", const std::string& to = "",
   const std::string source = from.empty() ? kF16 : replaced(kF16, from, to);
   return Kernel("twice", source,
                 "  { name = \"y\", kind = \"output\", dtype = \"f16\", shape = [\"n\"] },\n"
-                "  { name = \"x\", kind = \"input\", dtype = \"f16\", shape = [\"n\"]" + domain +
-                    " },\n",
+                "  { name = \"x\", kind = \"input\", dtype = \"f16\", shape = [\"n\"]" +
+                    domain + " },\n",
                 "y = \"x + x\"");
 }
 
@@ -175,8 +178,8 @@ TEST(Exhaust, SamplesWideTypesByExponent) {
 
 TEST(Exhaust, GoesOnWhereItWasKilled) {
   const Kernel kernel = twice("v + v", "bits == 0x3c10 ? 1.f : v + v");
-  kernel.folder.write("twice.toml", replaced(read_whole(kernel.contract), "sizes =",
-                                             "knobs = { A = [1, 2, 3, 4] }\nsizes ="));
+  kernel.folder.write("twice.toml", replaced(read_whole(kernel.contract),
+                                             "sizes =", "knobs = { A = [1, 2, 3, 4] }\nsizes ="));
   EXPECT_EQ(kernel.exhaust().status, 1);
   const auto all_of_it = [&] {
     json report = json::parse(kernel.exhaust({"--json"}).out).at("kernels")[0];
@@ -199,9 +202,8 @@ TEST(Exhaust, KilledAndContinuedUntilItIsDone) {
   const Kernel kernel = product();
   kernel.folder.write("product.toml", replaced(read_whole(kernel.contract), "sizes =",
                                                "knobs = { A = [1, 2, 3, 4, 5, 6] }\nsizes ="));
-  const std::string command =
-      std::string("timeout -s KILL 0.4 '" ASSAY_PROGRAM "' exhaust '") +
-      kernel.contract + "' --jobs 1 --out '" + kernel.out + "'";
+  const std::string command = std::string("timeout -s KILL 0.4 '" ASSAY_PROGRAM "' exhaust '") +
+                              kernel.contract + "' --jobs 1 --out '" + kernel.out + "'";
   for (int i = 0; i < 3; ++i) run_shell(command);
   const Outcome last = kernel.exhaust({"--json"});
   EXPECT_EQ(last.status, 0) << last.err;
