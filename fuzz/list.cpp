@@ -45,30 +45,51 @@ std::string knobs_text(const Contract& contract) {
 struct Support {
   size_t variants = 0;
   std::map<std::string, int> reasons;
+  std::vector<std::string> not_looked_at;
 };
+
+using Unsupported = std::map<std::string, std::vector<std::string>>;  ///< by program and entry
+
+std::set<std::string> unsupported_in(const Contract& contract, const Variant& variant,
+                                     Unsupported& known) {
+  std::set<std::string> reasons;
+  for (size_t launch = 0; launch < contract.launches.size(); ++launch) {
+    const Program program = compile(contract, variant, static_cast<int>(launch));
+    const auto [at, fresh] = known.try_emplace(program.key + program.entry);
+    if (fresh) {
+      const ptx::Module module = ptx::decode(program.ptx, program.source);
+      at->second = ptx::lower(module, program.entry, ptx::use_avx2(), 0)->unsupported;
+    }
+    reasons.insert(at->second.begin(), at->second.end());
+  }
+  return reasons;
+}
 
 Support emulator_support(const Contract& contract) {
   Support support;
-  std::map<std::string, std::vector<std::string>> known;  // by Program::key and entry
+  Unsupported known;
   for (const Variant& variant : pairwise_variants(contract)) {
-    ++support.variants;
-    std::set<std::string> here;
-    for (size_t launch = 0; launch < contract.launches.size(); ++launch) {
-      const Program program = compile(contract, variant, static_cast<int>(launch));
-      const auto [at, fresh] = known.try_emplace(program.key + program.entry);
-      if (fresh) {
-        const ptx::Module module = ptx::decode(program.ptx, program.source);
-        at->second = ptx::lower(module, program.entry, ptx::use_avx2(), 0)->unsupported;
-      }
-      here.insert(at->second.begin(), at->second.end());
+    try {
+      for (const std::string& reason : unsupported_in(contract, variant, known))
+        ++support.reasons[reason];
+      ++support.variants;
+    } catch (const InputError& error) {
+      const std::string message = error.what();
+      support.not_looked_at.push_back(
+          variant.text() + " does not compile: " + message.substr(0, message.find('\n')));
+    } catch (const MissingDependency& error) {
+      support.not_looked_at.emplace_back(error.what());
+      break;
     }
-    for (const std::string& reason : here) ++support.reasons[reason];
   }
   return support;
 }
 
 void print_support(const Support& support, std::ostream& out) {
-  if (support.reasons.empty()) {
+  for (const std::string& reason : support.not_looked_at) {
+    out << "  emulator: not looked at: " << reason << "\n";
+  }
+  if (support.reasons.empty() && support.variants > 0) {
     out << "  emulator: every instruction of the " << support.variants
         << " variants looked at is supported\n";
   }
@@ -95,6 +116,9 @@ Exit run_list(const Options& options, Streams streams) {
     std::optional<Support> support;
     if (!options.kernels.empty() && compiled) support = emulator_support(*contract);
     if (support) {
+      for (const std::string& reason : support->not_looked_at) {
+        kernel.notes.insert("not looked at: " + reason);
+      }
       for (const auto& [reason, count] : support->reasons) {
         kernel.notes.insert("the emulator does not support: " + reason);
       }

@@ -158,10 +158,22 @@ INSTANTIATE_TEST_SUITE_P(
                "n = { in = [32, 48] } }\nrequire = [\"n % 32 == 0\"]\n#", "unreachable",
                "size 'n' is never 48"},
         Remark{"dtype", "T = [\"f32\"]", "T = [\"f32\", \"bf16\"]", "compile",
-               "T=bf16 does not compile"},
-        Remark{"policy", "nan = \"propagate\"\nrange = \"naive\"", "subnormals = \"keep\"",
-               "policy", "add under [policy]"}),
+               "T=bf16 does not compile"}),
     [](const auto& info) { return std::string(info.param.name); });
+
+TEST(Check, AsksForAPolicyThatMatters) {
+  const Project p;
+  p.folder.write("scale_rows.cu", replaced(kScaleSource, "x[i] + x[i]", "fmaxf(x[i], 0.f)"));
+  std::string contract = replaced(kScaleContract, "y = \"x + x\"", "y = \"max(x, 0)\"");
+  contract = replaced(contract, "nan = \"propagate\"", "range = \"naive\"");
+  p.folder.write("scale_rows.toml", contract);
+  const Outcome outcome = run_assay({"check", p.contract, "--json"});
+  EXPECT_EQ(outcome.status, 1) << outcome.out << outcome.err;
+  EXPECT_EQ(kinds_of(outcome), std::vector<std::string>{"policy"});
+  EXPECT_NE(first_message(outcome).find("nan = \"propagate\""), std::string::npos);
+  p.folder.write("scale_rows.toml", contract + "nan = \"ignore\"\n");
+  EXPECT_EQ(run_assay({"check", p.contract}).status, 0);
+}
 
 TEST(Check, AMacroOfTheSourceIsUsed) {
   const Project p;
@@ -183,6 +195,10 @@ TEST(List, NamesWhatTheEmulatorDoesNotSupport) {
   const Outcome outcome = run_assay({"list", p.contract});
   EXPECT_NE(outcome.out.find("unsupported in 1 of 1"), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("discard"), std::string::npos) << outcome.out;
+  p.folder.write("scale_rows.toml", replaced(kScaleContract, "\"f32\"", "\"bf16\""));
+  const Outcome broken = run_assay({"list", p.contract});
+  EXPECT_EQ(broken.status, 0);
+  EXPECT_NE(broken.out.find("not looked at: T=bf16 does not compile"), std::string::npos);
 }
 
 }  // namespace
