@@ -72,7 +72,12 @@ UsedNames names_used(const Contract& contract) {
       add_names(index, used.in_formula);
     }
   }
-  for (const auto& [key, text] : contract.oracle) used.in_formula.insert(text);
+  for (const OracleSpec& oracle : contract.oracles) {
+    for (const OracleRole& role : oracle.roles) {
+      used.in_formula.insert(role.text);
+      add_names(role.expr, used.in_formula);
+    }
+  }
   for (const OperandSpec& operand : contract.args) add_operand(operand, used);
   for (const NamedExpr& derived : contract.derive) add_names(derived.expr, used.in_numbers);
   for (const NamedExpr& relation : contract.require) add_names(relation.expr, used.in_numbers);

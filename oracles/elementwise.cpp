@@ -13,6 +13,9 @@ class ElementwiseCheck {
       : contract_(contract), graph_(compile_formula(contract, variant)) {}
 
   std::vector<int> run() {
+    if (!graph_.relations.empty()) {
+      fail(contract_.oracles.front().where, "a relation judges some of its outputs");
+    }
     for (const FormulaRoot& root : graph_.roots) check_root(root);
     const FormulaLine& line = contract_.formula.front();
     if (operands_.empty()) fail(line.where, "no operand feeds it");
