@@ -109,35 +109,6 @@ std::vector<std::string> macros_of(const Contract& contract, const Variant& vari
 
 bool is_name_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-/// The text with comments and string literals blanked; newlines stay.
-std::string without_comments(const std::string& text) {
-  std::string out = text;
-  enum { code, line_comment, block_comment, literal } state = code;
-  char quote = 0;
-  for (size_t i = 0; i < out.size(); ++i) {
-    const char c = text[i];
-    const char next = i + 1 < text.size() ? text[i + 1] : '\0';
-    if (state == code) {
-      if (c == '/' && next == '/') state = line_comment;
-      if (c == '/' && next == '*') state = block_comment;
-      // 1'000 is a number with a separator, no character literal.
-      const bool separator = c == '\'' && i > 0 && is_name_character(text[i - 1]);
-      if ((c == '"' || c == '\'') && !separator) state = literal, quote = c;
-      if (state != code) out[i] = ' ';
-      if (state == block_comment) out[++i] = ' ';
-      continue;
-    }
-    if (c != '\n') out[i] = ' ';
-    if (state == line_comment && c == '\n') state = code;
-    if (state == block_comment && c == '*' && next == '/') out[++i] = ' ', state = code;
-    if (state == literal && c == '\\' && next != '\n')
-      out[++i] = ' ';
-    else if (state == literal && (c == quote || c == '\n'))
-      state = code;
-  }
-  return out;
-}
-
 }  // namespace
 
 std::string CompileRequest::virtual_architecture() const {
@@ -227,6 +198,34 @@ std::string base_name(const std::string& entry) {
   if (scope != std::string::npos) name = name.substr(scope + 2);
   std::erase_if(name, [](char c) { return !is_name_character(c); });
   return name;
+}
+
+std::string without_comments(const std::string& text) {
+  std::string out = text;
+  enum { code, line_comment, block_comment, literal } state = code;
+  char quote = 0;
+  for (size_t i = 0; i < out.size(); ++i) {
+    const char c = text[i];
+    const char next = i + 1 < text.size() ? text[i + 1] : '\0';
+    if (state == code) {
+      if (c == '/' && next == '/') state = line_comment;
+      if (c == '/' && next == '*') state = block_comment;
+      // 1'000 is a number with a separator, no character literal.
+      const bool separator = c == '\'' && i > 0 && is_name_character(text[i - 1]);
+      if ((c == '"' || c == '\'') && !separator) state = literal, quote = c;
+      if (state != code) out[i] = ' ';
+      if (state == block_comment) out[++i] = ' ';
+      continue;
+    }
+    if (c != '\n') out[i] = ' ';
+    if (state == line_comment && c == '\n') state = code;
+    if (state == block_comment && c == '*' && next == '/') out[++i] = ' ', state = code;
+    if (state == literal && c == '\\' && next != '\n')
+      out[++i] = ' ';
+    else if (state == literal && (c == quote || c == '\n'))
+      state = code;
+  }
+  return out;
 }
 
 std::vector<std::string> kernel_names(const std::string& source_text) {

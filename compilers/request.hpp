@@ -37,6 +37,9 @@ std::string cxx_spelling(DType type);
 /// The flags of a request as a compiler takes them; the others have no meaning for it.
 std::vector<std::string> flags_for(CudaCompiler compiler, const std::vector<std::string>& flags);
 
+/// A source text with comments and string literals blanked; lines stay where they are.
+std::string without_comments(const std::string& text);
+
 /// Names of the __global__ functions defined in a source text, in order, each once. Comments and
 /// strings are skipped; macros are not expanded.
 std::vector<std::string> kernel_names(const std::string& source_text);

@@ -113,7 +113,7 @@ Checker::Checker(const Contract& contract, Device& device)
       judge_(contract),
       entry_line_(find_entry_line(contract.source.path, contract.source.entry)) {}
 
-CheckResult Checker::check(const Case& c, const RunOptions& options) {
+CheckResult Checker::check(const Case& c, const RunOptions& options, const JudgeOptions& judging) {
   CheckResult result;
   result.instance = std::make_unique<Instance>(instantiate(contract_, c));
   result.programs = programs_for(*result.instance);
@@ -133,7 +133,7 @@ CheckResult Checker::check(const Case& c, const RunOptions& options) {
     return result;
   }
 
-  result.verdict = judge_.judge(*result.instance, *result.run.outputs);
+  result.verdict = judge_.judge(*result.instance, *result.run.outputs, judging);
   result.outcome = result.verdict.outcome;
   if (result.outcome == Outcome::mismatch || result.outcome == Outcome::undecided) {
     result.findings.push_back({contract_.name, kind_of(result.verdict), result.verdict.rule,

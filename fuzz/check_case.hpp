@@ -63,7 +63,8 @@ class Checker {
   /// Runs and judges one case. Findings are data. Throws InputError for a case that does not fit
   /// the contract, for a source that does not compile and for PTX that does not parse, and
   /// MissingDependency when there is no compiler.
-  CheckResult check(const Case& c, const RunOptions& options = case_options());
+  CheckResult check(const Case& c, const RunOptions& options = case_options(),
+                    const JudgeOptions& judging = {});
 
   /// The last store to an element of an output. Runs the case of `result` again, watching.
   std::optional<LastStore> last_store(const CheckResult& result, const std::string& output,

@@ -98,7 +98,9 @@ std::string suite_xml(const Report& report, const KernelReport& kernel) {
     cases += failure_xml(filed);
   }
   std::string all = "    <testcase classname=\"" + xml_escaped(kernel.kernel) + "\" name=\"" +
-                    std::to_string(kernel.cases) + (kernel.cases == 1 ? " case\"" : " cases\"");
+                    std::to_string(kernel.cases) + (kernel.cases == 1 ? " case, " : " cases, ") +
+                    std::to_string(kernel.variants.size()) + " of " +
+                    std::to_string(kernel.variants_total) + " variants reached\"";
   if (kernel.cases == 0) {
     ++failures;
     all += ">\n      <failure message=\"no case ran\"/>\n    </testcase>\n";
@@ -146,23 +148,30 @@ std::string pair_xml(const PairReport& pair) {
 
 }  // namespace
 
+std::string github_annotation(const std::string& level, const std::string& file, int line,
+                              const std::string& title, const std::string& message) {
+  std::string place;
+  if (!file.empty()) {
+    place = "file=" + github_escaped(relative_to_here(file), true) +
+            ",line=" + std::to_string(line) + ",";
+  }
+  return "::" + level + " " + place + "title=" + github_escaped(title, true) +
+         "::" + github_escaped(message, false) + "\n";
+}
+
 std::string github_report(const Report& report) {
   std::string out;
   for (const FiledFinding& filed : report.findings) {
     const Finding& f = filed.finding;
-    out += filed.known ? "::warning " : "::error ";
-    if (!f.file.empty()) {
-      out += "file=" + github_escaped(relative_to_here(f.shown_file()), true) +
-             ",line=" + std::to_string(f.shown_line() > 0 ? f.shown_line() : 1) + ",";
-    }
-    out += "title=" + github_escaped(f.kernel + ": " + kind_and_rule(f), true) +
-           "::" + github_escaped(f.message + "\n" + repro_command(filed), false) + "\n";
+    out += github_annotation(
+        filed.known ? "warning" : "error", f.file.empty() ? "" : f.shown_file(),
+        f.shown_line() > 0 ? f.shown_line() : 1, f.kernel + ": " + kind_and_rule(f),
+        f.message + "\n" + repro_command(filed));
   }
   for (const PairReport& pair : report.pairs) {
     for (const auto& [what, failure] : pair_tests(pair)) {
       if (failure.empty()) continue;
-      out += "::error title=" + github_escaped(pair.name + ": not so: " + what, true) +
-             "::" + github_escaped(failure, false) + "\n";
+      out += github_annotation("error", "", 1, pair.name + ": not so: " + what, failure);
     }
   }
   return out;

@@ -1,7 +1,6 @@
 // `assay fuzz`: the overnight job. The parent never runs a kernel: it starts worker processes for
 // slices of time, books what they gave, and ends with a short list of distinct findings.
 #include <algorithm>
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <ostream>
@@ -11,6 +10,7 @@
 #include "fuzz/log.hpp"
 #include "fuzz/overnight.hpp"
 #include "fuzz/program.hpp"
+#include "fuzz/stop_signals.hpp"
 #include "fuzz/worker_process.hpp"
 #include "fuzz/worker_slot.hpp"
 #include "fuzz/workers.hpp"
@@ -26,29 +26,6 @@ constexpr double kSliceSeconds = 10;  // less in a run too short for a slice a k
 /// by the instruction budget long before.
 constexpr double kGraceSeconds = 120;
 constexpr int kMemoryLimitMiB = 4096;
-
-volatile std::sig_atomic_t stop_asked = 0;
-void on_signal(int) { stop_asked = 1; }
-
-/// SIGINT and SIGTERM ask for an end while this lives.
-class StopSignals {
- public:
-  StopSignals() {
-    stop_asked = 0;
-    struct sigaction action = {};
-    action.sa_handler = on_signal;
-    sigaction(SIGINT, &action, &old_int_);
-    sigaction(SIGTERM, &action, &old_term_);
-  }
-  ~StopSignals() {
-    sigaction(SIGINT, &old_int_, nullptr);
-    sigaction(SIGTERM, &old_term_, nullptr);
-  }
-
- private:
-  struct sigaction old_int_ = {};
-  struct sigaction old_term_ = {};
-};
 
 std::string last_line(const std::string& path) {
   std::ifstream in(path);
@@ -101,7 +78,7 @@ class Overnight {
     return std::min(kSliceSeconds, 0.8 * *options_.seconds * workers / double(contracts_.size()));
   }
   bool over() const {
-    if (stop_asked || left() <= 0) return true;
+    if (StopSignals::asked() || left() <= 0) return true;
     return options_.cases && executions() >= *options_.cases;
   }
 
@@ -319,6 +296,7 @@ Report Overnight::report() const {
     if (const auto at = cases_.find(contract->name); at != cases_.end()) kernel.cases = at->second;
     if (const auto at = spent_.find(contract->name); at != spent_.end())
       kernel.seconds = at->second;
+    if (kernel.variants.empty()) kernel.variants = corpus_variants(folders_, contract->name);
     if (kernel.cases == 0) kernel.notes.insert("no case ran: the run ended before its turn");
     note_reach(*contract, kernel);
     note_arguments(*contract, kernel);

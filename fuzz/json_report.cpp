@@ -1,4 +1,4 @@
-// The only file that knows nlohmann-json.
+// The report as JSON.
 #include <nlohmann/json.hpp>
 
 #include "fuzz/report.hpp"
@@ -78,6 +78,8 @@ std::string json_report(const Report& report) {
   Json out{{"cases", report.cases()},
            {"seconds", report.seconds},
            {"seed", report.seed},
+           {"variants", report.variants_reached()},
+           {"variants_total", report.variants_total()},
            {"findings", Json::array()},
            {"skipped", report.skipped_cases()},
            {"exit", static_cast<int>(report.exit())}};

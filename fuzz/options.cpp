@@ -20,7 +20,7 @@ struct CommandRow {
   const char* about;
   const char* options;  ///< those that mean something to it, besides its kernels or its file
 };
-constexpr std::array<CommandRow, 7> kCommands{{
+constexpr std::array<CommandRow, 10> kCommands{{
     {Command::list, "list", "List the kernels and what their contracts admit", "--device --json"},
     {Command::smoke, "smoke", "Check every kernel for a short time; for CI",
      "--device --seed --cases --for --jobs --json --format --out"},
@@ -34,6 +34,11 @@ constexpr std::array<CommandRow, 7> kCommands{{
      "--device --seed --cases --for --jobs --json --format --planted"},
     {Command::conform, "conform", "Compare the emulator's instructions with a GPU's",
      "--seed --cases"},
+    {Command::exhaust, "exhaust", "Run an elementwise kernel on every input of its narrow types",
+     "--device --for --jobs --json --format --out --only --mantissas"},
+    {Command::init, "init", "Write a starter contract from a kernel's compiled signature", "--out"},
+    {Command::check, "check", "Read a contract critically and show three of its cases",
+     "--json --format"},
 }};
 constexpr const char* kVersion = "assay 0.1.0";
 
@@ -83,7 +88,7 @@ int64_t parse_bytes(const std::string& text) {
 
 /// Options as text, before they are checked one by one for a message in our own words.
 struct RawOptions {
-  std::string seed, cases, duration, jobs, format = "text", max_disk;
+  std::string seed, cases, duration, jobs, format = "text", max_disk, mantissas;
 };
 
 /// Digits only; nothing before or after them.
@@ -123,12 +128,15 @@ void settle(const RawOptions& raw, Options& o) {
   if (!raw.cases.empty()) o.cases = parse_count("--cases", raw.cases, 1, INT64_MAX);
   if (!raw.jobs.empty()) o.jobs = static_cast<int>(parse_count("--jobs", raw.jobs, 1, kMostJobs));
   if (!raw.duration.empty()) o.seconds = parse_duration(raw.duration);
+  if (!raw.mantissas.empty()) o.mantissas = parse_count("--mantissas", raw.mantissas, 1, 1 << 20);
   if (!raw.max_disk.empty()) o.max_disk_bytes = parse_bytes(raw.max_disk);
 }
 
 const char* out_help(Command command) {
   if (command == Command::fuzz)
     return "Where corpus, findings and state are kept (out/fuzz when not given)";
+  if (command == Command::init) return "File of the contract; standard output when not given";
+  if (command == Command::exhaust) return "Where results are kept; continues what is there";
   if (command == Command::shrink) return "File for the smaller case (printed when not given)";
   return "Where findings are written (out when not given)";
 }
@@ -138,11 +146,14 @@ void add_options(CLI::App& app, const CommandRow& row, Options& o, RawOptions& r
   const bool one_file = command == Command::repro || command == Command::shrink;
   if (one_file) {
     app.add_option("file", o.file, "Case file, artifact or corpus entry")->required();
+  } else if (command == Command::init) {
+    app.add_option("source", o.file, "The source and the kernel in it: FILE.cu:kernel")->required();
   } else {
-    app.add_option("kernels", o.kernels,
-                   command == Command::conform
-                       ? "How the spellings start: add, cvt.rn (all when not given)"
-                       : "Kernel names, or paths of contract files anywhere");
+    CLI::Option* kernels = app.add_option(
+        "kernels", o.kernels,
+        command == Command::conform ? "How the spellings start: add, cvt.rn (all when not given)"
+                                    : "Kernel names, or paths of contract files anywhere");
+    if (command == Command::exhaust) kernels->required();
   }
   for (const std::string& option : words(row.options)) {
     if (option == "--contract")
@@ -159,6 +170,10 @@ void add_options(CLI::App& app, const CommandRow& row, Options& o, RawOptions& r
       app.add_option(option, raw.format, "text, github (annotations) or junit (XML)");
     if (option == "--out") app.add_option(option, o.out, out_help(command));
     if (option == "--max-disk") app.add_option(option, raw.max_disk, "Cap for --out: 500M, 10G");
+    if (option == "--only")
+      app.add_option(option, o.only, "Only variants with this choice: T=f16, OP=3");
+    if (option == "--mantissas")
+      app.add_option(option, raw.mantissas, "Numbers of each exponent and sign of a wide type");
     if (option == "--planted") app.add_option(option, o.planted, "Folder of planted pairs");
   }
 }

@@ -8,7 +8,7 @@
 
 namespace assay {
 
-enum class Command { list, smoke, fuzz, repro, shrink, score, conform };
+enum class Command { list, smoke, fuzz, repro, shrink, score, conform, exhaust, init, check };
 enum class Format { text, github, junit };
 
 /// What a program's exit status says.
@@ -26,7 +26,7 @@ struct Options {
   Command command = Command::list;
   std::vector<std::string> kernels;  ///< names, or paths of contract files; empty: all. conform:
                                      ///< how spellings start
-  std::string file;                  ///< repro, shrink: the case file
+  std::string file;                  ///< repro, shrink: the case file; init: FILE:kernel
   std::string contract;  ///< repro, shrink: its contract, when it is not found by itself
   std::string device = "ptx";
   uint64_t seed = kDefaultSeed;
@@ -37,6 +37,8 @@ struct Options {
   Format format = Format::text;
   std::string out;      ///< folder for findings; shrink: file
   std::string planted;  ///< score: folder of pairs
+  std::vector<std::string> only;  ///< exhaust: choices of types, knobs and flags, "T=f16"
+  int64_t mantissas = 0;          ///< exhaust: of each exponent and sign; 0: as the program likes
   int64_t max_disk_bytes = int64_t{1} << 30;
 };
 

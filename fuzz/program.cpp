@@ -29,6 +29,12 @@ Exit run_command(const Options& options, Streams streams) {
       return run_score(options, streams);
     case Command::conform:
       return run_conform(options, streams);
+    case Command::exhaust:
+      return run_exhaust(options, streams);
+    case Command::init:
+      return run_init(options, streams);
+    case Command::check:
+      return run_check(options, streams);
   }
   return Exit::bad_input;
 }

@@ -2,13 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <functional>
 
 namespace assay {
 
 namespace {
-
-constexpr int64_t kMostVariants = 1 << 20;  // beyond this the count is of no use to a reader
 
 /// A case whose every operand is of a well-scaled class (generators/values.hpp), without overrides.
 bool is_ordinary(const Case& c) {
@@ -23,26 +20,6 @@ bool is_ordinary(const Case& c) {
 bool is_wrong_memory(const Finding& f) {
   return f.kind == "stray_write" || f.kind == "uninitialised" || f.kind == "out_of_bounds" ||
          f.kind == "misaligned";
-}
-
-/// A relation over types, knobs and flags alone; anything else is left to the case's own check.
-bool may_hold(const NamedExpr& relation, const Variant& variant) {
-  IntegerScope scope;
-  scope.value = [&](std::string_view name) -> std::optional<int64_t> {
-    const std::string text(name);
-    if (auto type = variant.types.find(text); type != variant.types.end()) {
-      return static_cast<int64_t>(type->second);
-    }
-    if (auto knob = variant.knobs.find(text); knob != variant.knobs.end()) return knob->second;
-    if (auto flag = variant.flags.find(text); flag != variant.flags.end()) return flag->second;
-    if (auto dtype = parse_dtype(name)) return static_cast<int64_t>(*dtype);
-    return std::nullopt;
-  };
-  try {
-    return evaluate_integer(*relation.expr, scope) != 0;
-  } catch (const InputError&) {
-    return true;
-  }
 }
 
 }  // namespace
@@ -112,6 +89,18 @@ int64_t Report::cases() const {
 int64_t Report::skipped_cases() const {
   int64_t sum = 0;
   for (const KernelReport& kernel : kernels) sum += kernel.skipped_cases();
+  return sum;
+}
+
+int64_t Report::variants_reached() const {
+  int64_t sum = 0;
+  for (const KernelReport& kernel : kernels) sum += static_cast<int64_t>(kernel.variants.size());
+  return sum;
+}
+
+int64_t Report::variants_total() const {
+  int64_t sum = 0;
+  for (const KernelReport& kernel : kernels) sum += kernel.variants_total;
   return sum;
 }
 
@@ -216,38 +205,6 @@ std::string repro_command(const FiledFinding& filed) {
   if (filed.case_file.empty()) return "";
   const bool ours = filed.contract.starts_with(std::string(ASSAY_SOURCE_DIR) + "/");
   return "assay repro " + filed.case_file + (ours ? "" : " --contract " + filed.contract);
-}
-
-int64_t count_variants(const Contract& contract) {
-  int64_t count = 0;
-  Variant variant;
-  const size_t types = contract.types.size();
-  const size_t knobs = contract.knobs.size();
-  const std::function<void(size_t)> choose = [&](size_t position) {
-    if (count >= kMostVariants) return;
-    if (position < types) {
-      for (DType kind : contract.types[position].kinds) {
-        variant.types[contract.types[position].name] = kind;
-        choose(position + 1);
-      }
-    } else if (position < types + knobs) {
-      const Knob& knob = contract.knobs[position - types];
-      for (int64_t value : knob.values) {
-        variant.knobs[knob.name] = value;
-        choose(position + 1);
-      }
-    } else if (position < types + knobs + contract.flags.size()) {
-      for (int64_t value : {0, 1}) {
-        variant.flags[contract.flags[position - types - knobs]] = value;
-        choose(position + 1);
-      }
-    } else {
-      count += std::all_of(contract.require.begin(), contract.require.end(),
-                           [&](const NamedExpr& r) { return may_hold(r, variant); });
-    }
-  };
-  choose(0);
-  return count;
 }
 
 }  // namespace assay

@@ -10,6 +10,7 @@
 
 #include "fuzz/check_case.hpp"
 #include "fuzz/options.hpp"
+#include "kernels_under_test/variants.hpp"
 
 namespace assay {
 
@@ -99,6 +100,8 @@ struct Report {
 
   int64_t cases() const;
   int64_t skipped_cases() const;
+  int64_t variants_reached() const;
+  int64_t variants_total() const;
   /// Whether a kernel had no judged element although the device skipped nothing.
   bool proves_nothing() const;
   int64_t new_findings() const;  ///< without the known ones
@@ -116,6 +119,9 @@ void group_by_cause(std::vector<FiledFinding>& findings);
 std::string text_report(const Report& report);    ///< table and one-line verdict
 std::string json_report(const Report& report);    ///< one object
 std::string github_report(const Report& report);  ///< workflow annotations
+/// One annotation; `file` may be "", `level` is error, warning or notice.
+std::string github_annotation(const std::string& level, const std::string& file, int line,
+                              const std::string& title, const std::string& message);
 std::string junit_report(const Report& report);   ///< XML, one suite a kernel
 
 /// Notes which sizes no case can have and which were never run, and why: a wrapped offset shows
@@ -132,9 +138,5 @@ std::vector<std::string> unproven(const Report& report);
 
 /// How to repeat a finding, to be typed in a shell.
 std::string repro_command(const FiledFinding& filed);
-
-/// How many variants (dtypes, knobs, flags) the contract admits; relations that name nothing else
-/// count.
-int64_t count_variants(const Contract& contract);
 
 }  // namespace assay

@@ -1,9 +1,8 @@
 // The table and the findings as a person reads them.
 #include <algorithm>
-#include <cstdarg>
-#include <cstdio>
 
 #include "fuzz/report.hpp"
+#include "fuzz/text_table.hpp"
 
 namespace assay {
 
@@ -11,47 +10,18 @@ namespace {
 
 constexpr double kMostWeak = 0.2;  // JUDGING.md, Power: above 20 % bounds prove too little
 
-std::string format(const char* text, ...) __attribute__((format(printf, 1, 2)));
-std::string format(const char* text, ...) {
-  char line[512];
-  va_list arguments;
-  va_start(arguments, text);
-  std::vsnprintf(line, sizeof line, text, arguments);
-  va_end(arguments);
-  return line;
-}
-
 std::string counted(int64_t count, const char* noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-/// Columns as wide as their widest cell; the first is left-aligned, the last where it is prose.
-std::string table(const std::vector<std::vector<std::string>>& rows, bool last_is_left = false) {
-  std::vector<size_t> width(rows.front().size(), 0);
-  for (const auto& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
-  }
-  std::string text;
-  for (const auto& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) {
-      const std::string pad(width[i] - row[i].size(), ' ');
-      const bool left = i == 0 || (last_is_left && i + 1 == row.size());
-      text += (i == 0 ? "" : "  ") + (left ? row[i] + pad : pad + row[i]);
-    }
-    text.erase(text.find_last_not_of(' ') + 1);
-    text += "\n";
-  }
-  return text;
-}
-
 std::string weak_text(const KernelReport& kernel) {
   if (kernel.ordinary == 0) return "-";
-  return format("%.1f", 100 * kernel.weak_share());
+  return format_text("%.1f", 100 * kernel.weak_share());
 }
 
 std::string variants_text(const KernelReport& kernel) {
-  return format("%zu of %lld", kernel.variants.size(),
-                static_cast<long long>(kernel.variants_total));
+  return format_text("%zu of %lld", kernel.variants.size(),
+                     static_cast<long long>(kernel.variants_total));
 }
 
 std::string kernel_table(const Report& report) {
@@ -67,10 +37,10 @@ std::string kernel_table(const Report& report) {
     row.push_back(std::to_string(kernel.skipped_cases()));
     row.push_back(weak_text(kernel));
     row.push_back(std::to_string(findings));
-    row.push_back(format("%.1f", kernel.seconds));
+    row.push_back(format_text("%.1f", kernel.seconds));
     rows.push_back(std::move(row));
   }
-  return table(rows);
+  return text_table(rows);
 }
 
 std::string place(const Finding& finding) {
@@ -126,7 +96,7 @@ std::string verdict_text(const Report& report) {
     case Exit::findings:
       text = counted(fresh, "finding");
       if (report.causes() < fresh) {
-        text += format(", %lld distinct by case", static_cast<long long>(report.causes()));
+        text += format_text(", %lld distinct by case", static_cast<long long>(report.causes()));
       }
       break;
     case Exit::skipped:
@@ -139,11 +109,13 @@ std::string verdict_text(const Report& report) {
       break;
   }
   const int64_t known = static_cast<int64_t>(report.findings.size()) - fresh;
-  if (known > 0) text += format(" (%lld known)", static_cast<long long>(known));
+  if (known > 0) text += format_text(" (%lld known)", static_cast<long long>(known));
   return text + ": " + counted(report.cases(), "case") + " of " +
          counted(static_cast<int64_t>(report.kernels.size()), "kernel") +
-         format(" in %.1f s, seed %llu\n", report.seconds,
-                static_cast<unsigned long long>(report.seed));
+         format_text(", %lld of %lld variants reached, in %.1f s, seed %llu\n",
+                     static_cast<long long>(report.variants_reached()),
+                     static_cast<long long>(report.variants_total()), report.seconds,
+                     static_cast<unsigned long long>(report.seed));
 }
 
 std::string how_found(const PairReport& pair) {
@@ -160,17 +132,18 @@ std::string score_text(const Report& report) {
                                               "cases", "twin cases", "alarms", "found by"}};
   for (const PairReport& pair : report.pairs) {
     rows.push_back({pair.name, pair.witness_fails ? "fails" : "PASSES",
-                    pair.witness_passes_on_twin ? "yes" : "NO", format("%.2f", pair.seconds),
+                    pair.witness_passes_on_twin ? "yes" : "NO", format_text("%.2f", pair.seconds),
                     std::to_string(pair.cases), std::to_string(pair.twin_cases),
                     std::to_string(pair.false_alarms), how_found(pair)});
   }
-  return table(rows) + format(
-                           "%lld of %zu found, %lld false alarms, median %.2f s, %lld cases in "
-                           "%.1f s, seed %llu\n",
-                           static_cast<long long>(report.found_pairs()), report.pairs.size(),
-                           static_cast<long long>(report.false_alarms()), report.median_seconds(),
-                           static_cast<long long>(report.cases()), report.seconds,
-                           static_cast<unsigned long long>(report.seed));
+  return text_table(rows) +
+         format_text(
+             "%lld of %zu found, %lld false alarms, median %.2f s, %lld cases in "
+             "%.1f s, seed %llu\n",
+             static_cast<long long>(report.found_pairs()), report.pairs.size(),
+             static_cast<long long>(report.false_alarms()), report.median_seconds(),
+             static_cast<long long>(report.cases()), report.seconds,
+             static_cast<unsigned long long>(report.seed));
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 // The first cases of any run: small, fixed, and together one of everything.
 #include <algorithm>
+#include <set>
 
 #include "generators/draft.hpp"
+#include "generators/pairwise.hpp"
 #include "generators/values.hpp"
 
 namespace assay {
@@ -14,26 +16,35 @@ constexpr int64_t kFarWork = 1 << 16;
 /// A block of a grid-stride kernel owns a part of the whole: one such case may cost more.
 constexpr int64_t kMostFarWork = int64_t{5} << 20;
 
-/// Takes every choice in turn: all at once while i is small, then as digits, so that they combine.
-class Choices {
+/// The variants in turn, each round against other kinds of sizes, values and layouts.
+class Variants {
  public:
-  Choices(const Contract& contract, int i) : index_(i) {
-    size_t most = 1;
-    for (const TypeParameter& type : contract.types) most = std::max(most, type.kinds.size());
-    for (const Knob& knob : contract.knobs) most = std::max(most, knob.values.size());
-    diagonal_ = static_cast<int>(std::max<size_t>(most, 2));
-  }
-  size_t next(size_t count) {
-    if (index_ < diagonal_) return static_cast<size_t>(index_) % count;
-    const size_t digit = static_cast<size_t>(index_ - diagonal_) / radix_ % count;
-    radix_ *= count;
-    return digit;
+  explicit Variants(const Contract& contract)
+      : contract_(contract), all_(pairwise_variants(contract)) {}
+  int count() const { return static_cast<int>(all_.size()); }
+  void choose(int i, Case& c) const {
+    // Relations that nothing satisfies: the case's own check says so.
+    const Variant variant = all_.empty() ? first_choices() : all_[static_cast<size_t>(at(i))];
+    c.types = variant.types;
+    c.knobs = variant.knobs;
+    c.flags = variant.flags;
+    for (const OperandSpec& operand : contract_.args) {
+      if (operand.values.empty()) continue;
+      c.scalars[operand.name] = i % static_cast<int64_t>(operand.values.size());
+    }
   }
 
  private:
-  int index_;
-  int diagonal_ = 1;
-  size_t radix_ = 1;
+  int at(int i) const { return (i + i / count()) % count(); }
+  Variant first_choices() const {
+    Variant first;
+    for (const TypeParameter& type : contract_.types) first.types[type.name] = type.kinds[0];
+    for (const Knob& knob : contract_.knobs) first.knobs[knob.name] = knob.values[0];
+    for (const std::string& flag : contract_.flags) first.flags[flag] = 0;
+    return first;
+  }
+  const Contract& contract_;
+  const std::vector<Variant> all_;
 };
 
 void choose_sizes(const Facts& facts, int i, Random& random, Case& c) {
@@ -121,10 +132,11 @@ void choose_layouts(const Instance& instance, int i, Random& random, Case& c) {
   }
 }
 
-Case ordinary_case(const Facts& facts, int i, ClassTurns& turns, Random& random) {
+Case ordinary_case(const Facts& facts, const Variants& variants, int i, ClassTurns& turns,
+                   Random& random) {
   Case c;
   c.kernel = facts.contract.name;
-  choose_variant(facts.contract, i, c);
+  variants.choose(i, c);
   choose_sizes(facts, i, random, c);
   choose_values(facts, i, turns, random, c);
   c.value_seed = static_cast<uint64_t>(i) + 1;
@@ -133,22 +145,45 @@ Case ordinary_case(const Facts& facts, int i, ClassTurns& turns, Random& random)
   return c;
 }
 
-void add_ordinary(const Facts& facts, std::vector<Case>& out) {
+/// Variants for which the first sizes that were drawn fit nothing.
+void add_missed(const Facts& facts, const Variants& variants, std::set<Variant> reached,
+                std::vector<Case>& out) {
+  constexpr int kTries = 16;
+  for (int i = 0; i < variants.count(); ++i) {
+    Case c;
+    variants.choose(i, c);
+    for (int attempt = 0; attempt < kTries && !reached.contains(c.variant()); ++attempt) {
+      Random random(static_cast<uint64_t>(5000 + kTries * i + attempt));
+      ClassTurns turns;
+      Case again = ordinary_case(facts, variants, i, turns, random);
+      if (!settle(facts, again, kOrdinaryWork << (attempt / 4), random)) continue;
+      reached.insert(again.variant());
+      out.push_back(std::move(again));
+    }
+  }
+}
+
+void add_ordinary(const Facts& facts, const Variants& variants, std::vector<Case>& out) {
   ClassTurns turns;
-  for (int i = 0; i < kOrdinaryCases || (i < kMostOrdinaryCases && turns.pending(facts)); ++i) {
+  std::set<Variant> reached;
+  const int least = std::max(kOrdinaryCases, variants.count());
+  const int most = std::max(kMostOrdinaryCases, least);
+  for (int i = 0; i < least || (i < most && turns.pending(facts)); ++i) {
     Random random(static_cast<uint64_t>(1000 + i));
-    Case c = ordinary_case(facts, i, turns, random);
+    Case c = ordinary_case(facts, variants, i, turns, random);
     const auto instance = settle(facts, c, kOrdinaryWork, random);
     if (!instance) continue;
     Case laid_out = c;
     choose_layouts(*instance, i, random, laid_out);
     if (settle(facts, laid_out, kOrdinaryWork, random)) c = std::move(laid_out);
+    reached.insert(c.variant());
     out.push_back(std::move(c));
   }
+  add_missed(facts, variants, reached, out);
 }
 
 /// Five steps of 2^30: offsets of exactly 2^31 and 2^32 elements, and of 2^32 bytes on the way.
-void add_far_strides(const Facts& facts, std::vector<Case>& out) {
+void add_far_strides(const Facts& facts, const Variants& variants, std::vector<Case>& out) {
   for (const OperandSpec& operand : facts.contract.args) {
     if (operand.kind == OperandKind::scalar || operand.strides.size() != operand.shape.size())
       continue;
@@ -159,7 +194,7 @@ void add_far_strides(const Facts& facts, std::vector<Case>& out) {
         Random random(static_cast<uint64_t>(2000 + i));
         Case c;
         c.kernel = facts.contract.name;
-        choose_variant(facts.contract, i, c);
+        variants.choose(i, c);
         for (const SizeSpec& other : facts.contract.sizes) {
           c.sizes[other.name] = draw_size(facts, other, SizeKind::prime, 40, random);
         }
@@ -191,14 +226,14 @@ int64_t farthest_element(const Instance& instance) {
 }
 
 /// Counts past 2^31 and past 2^32, and grids past 65535 blocks, where sizes and ownership allow.
-void add_far_counts(const Facts& facts, std::vector<Case>& out) {
+void add_far_counts(const Facts& facts, const Variants& variants, std::vector<Case>& out) {
   bool past_31 = false, past_32 = false;
   int many = 0;
   for (int i = 0; i < 24 && !(past_31 && past_32 && many >= 4); ++i) {
     Random random(static_cast<uint64_t>(3000 + i));
     Case c;
     c.kernel = facts.contract.name;
-    choose_variant(facts.contract, i / 2, c);
+    variants.choose(i / 2, c);
     const bool counts = i % 2 == 0 && !(past_31 && past_32);
     if (!(counts ? draw_far_count(facts, random, c) : draw_many_blocks(facts, random, c))) continue;
     telling_values(facts, random, c);
@@ -220,23 +255,6 @@ void add_far_counts(const Facts& facts, std::vector<Case>& out) {
 
 }  // namespace
 
-void choose_variant(const Contract& contract, int i, Case& c) {
-  Choices choices(contract, i);
-  for (const TypeParameter& type : contract.types) {
-    c.types[type.name] = type.kinds[choices.next(type.kinds.size())];
-  }
-  for (const Knob& knob : contract.knobs) {
-    c.knobs[knob.name] = knob.values[choices.next(knob.values.size())];
-  }
-  for (const std::string& flag : contract.flags) {
-    c.flags[flag] = static_cast<int64_t>(choices.next(2));
-  }
-  for (const OperandSpec& operand : contract.args) {
-    if (operand.values.empty()) continue;
-    c.scalars[operand.name] = static_cast<int64_t>(choices.next(operand.values.size()));
-  }
-}
-
 void telling_values(const Facts& facts, Random& random, Case& c) {
   c.values.clear();
   const Variant variant = c.variant();
@@ -254,10 +272,11 @@ void telling_values(const Facts& facts, Random& random, Case& c) {
 std::vector<Case> covering_cases(const Contract& contract) {
   const Facts facts(contract);
   std::vector<Case> out;
-  add_ordinary(facts, out);
-  add_far_strides(facts, out);
-  add_far_counts(facts, out);
-  add_largest(facts, out);
+  const Variants variants(contract);
+  add_ordinary(facts, variants, out);
+  add_far_strides(facts, variants, out);
+  add_far_counts(facts, variants, out);
+  add_largest(facts, [&](int number, Case& c) { variants.choose(number, c); }, out);
   return out;
 }
 

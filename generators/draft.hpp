@@ -2,6 +2,7 @@
 // Each draws one part; `settle` makes the whole valid.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "generators/facts.hpp"
@@ -48,7 +49,9 @@ bool draw_far_count(const Facts& facts, Random& random, Case& c);
 bool draw_many_blocks(const Facts& facts, Random& random, Case& c);
 /// The largest sizes that the contract admits and scalars carry, one by one and together, where a
 /// case of them can be afforded: a counter steps past 2^31 only there (reach.cpp).
-void add_largest(const Facts& facts, std::vector<Case>& out);
+/// `choose` gives a case the variant of a number.
+void add_largest(const Facts& facts, const std::function<void(int, Case&)>& choose,
+                 std::vector<Case>& out);
 /// Lowers the first of `sizes` that is given by limits until the case resolves: to what the scalars
 /// can carry. False when it never does.
 bool lower_to_fit(const Contract& contract, const std::vector<const SizeSpec*>& sizes, Case& c);
@@ -86,8 +89,6 @@ void telling_values(const Facts& facts, Random& random, Case& c);
 // ---------------------------------------------------------------------
 /// The cheapest case of a contract: every choice first, every size least. Relations may forbid it.
 Case least_case(const Contract& contract);
-/// Takes every type, knob and flag in turn, by `number` (covering.cpp).
-void choose_variant(const Contract& contract, int number, Case& c);
 void draw_variant(const Contract& contract, Random& random, Case& c);
 void draw_seeds(Random& random, Case& c);
 /// Instantiates the case, mending what does not fit: sizes, then layouts, overrides, values,

@@ -14,8 +14,8 @@ struct Seed {
   uint64_t value = 0;
 };
 
-/// The first cases of any run: small ones that together touch every dtype, knob value and flag of
-/// the contract once (and value classes and sizes in turn). Deterministic, without a seed.
+/// The first cases of any run: small ones that together touch every pair of a dtype, knob value or
+/// flag with another one at least once (and value classes and sizes in turn). Deterministic, without a seed.
 std::vector<Case> covering_cases(const Contract& contract);
 
 /// One case; equal (contract, seed) give equal cases. `work_limit` bounds the estimate of the work

@@ -156,7 +156,8 @@ int64_t most_elements(const Contract& contract, const OperandSpec& operand) {
   return tensor.present ? tensor.elements() : 0;
 }
 
-void add_largest(const Facts& facts, std::vector<Case>& out) {
+void add_largest(const Facts& facts, const std::function<void(int, Case&)>& choose,
+                 std::vector<Case>& out) {
   const Contract& contract = facts.contract;
   Case least = least_case(contract);
   int number = 0;
@@ -166,7 +167,7 @@ void add_largest(const Facts& facts, std::vector<Case>& out) {
   };
   const auto start = [&] {
     Case c = least;
-    choose_variant(contract, number, c);
+    choose(number, c);
     return c;
   };
   for (const SizeReach& reach : size_reaches(contract)) {

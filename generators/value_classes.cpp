@@ -54,7 +54,13 @@ const std::vector<ValueClassInfo>& value_classes() {
       {V::ramp, "ramp", no, yes, yes, {{{"modulus", kAuto}, {"step", 1}, kNone, kNone}}},
       {V::exact, "exact", no, yes, yes, {{{"limit", kAuto}, {"step", 1}, {"degree", 2}, kNone}}},
       {V::exact_logits, "exact_logits", no, yes, no, {{{"rate", 0.5}, kNone, kNone, kNone}}},
-      {V::patterns, "patterns", no, yes, yes, {{{"first", 0}, kNone, kNone, kNone}}},
+      {V::patterns, "patterns", no, yes, yes, {{{"first", 0}, {"each", 1}, kNone, kNone}}},
+      {V::exponents,
+       "exponents",
+       no,
+       yes,
+       no,
+       {{{"first", 0}, {"each", 1}, {"mantissas", 16}, kNone}}},
       {V::witness, "witness", no, yes, yes, {{{"base", kAuto}, {"gap", kAuto}, kNone, {"tail", 0}}}},
       {V::index_uniform, "index_uniform", yes, no, no, {{kNone, kNone, kNone, kNone}}},
       {V::index_first, "index_first", yes, no, no, {{kNone, kNone, kNone, kNone}}},
@@ -366,7 +372,8 @@ void plan_recipe(const Instance& instance, const Tensor& tensor, const std::stri
     }
     const bool counts = is_integer(tensor.dtype) || plan.kind == ValueClass::exact ||
                         plan.kind == ValueClass::witness || plan.kind == ValueClass::tied ||
-                        plan.kind == ValueClass::equal_rows || plan.kind == ValueClass::patterns;
+                        plan.kind == ValueClass::equal_rows || plan.kind == ValueClass::patterns ||
+                        plan.kind == ValueClass::exponents;
     plan.p[at] = counts && !is_value ? std::clamp(value, -0x1p52, 0x1p52) : value;
   }
 }

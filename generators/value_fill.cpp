@@ -3,6 +3,7 @@
 #include "generators/value_fill.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <limits>
@@ -308,6 +309,30 @@ const std::vector<uint64_t>& edge_bits(DType type) {
   return kTables[static_cast<size_t>(type)];
 }
 
+/// Number of an element among those that come in turn: `first` + logical index / `each`.
+uint64_t turn(const ValuePlan& plan, const Chunk& chunk, int i) {
+  const auto first = static_cast<uint64_t>(static_cast<int64_t>(plan.p[0]));
+  const auto each = static_cast<uint64_t>(std::max(plan.p[1], 1.0));
+  const auto index = static_cast<uint64_t>(chunk.first + i * chunk.step);
+  return first + (each == 1 ? index : index / each);
+}
+
+/// Number `n` of the sample that takes `mantissas` numbers of every sign and exponent, signs and
+/// exponents ascending as bits: the first, the last, the second and the middle one of the binade,
+/// then hashed ones.
+uint64_t exponent_bits(const ValuePlan& plan, DType type, uint64_t n) {
+  const auto count = static_cast<uint64_t>(std::max(plan.p[2], 1.0));
+  const int stored = format_of(type).precision - 1;
+  const uint64_t ones = (uint64_t{1} << stored) - 1;
+  const uint64_t binades = uint64_t{1} << (bit_width(type) - stored);
+  n %= binades * count;
+  const std::array<uint64_t, 4> telling{0, ones, 1, uint64_t{1} << (stored - 1)};
+  const uint64_t which = n % count;
+  const uint64_t mantissa =
+      which < telling.size() ? telling[which] : counter_hash(plan.key, n) & ones;
+  return n / count << stored | mantissa;
+}
+
 /// Classes whose elements are bit patterns. False: the class is not one of them.
 bool fill_bits(const ValuePlan& plan, DType type, const Chunk& chunk, uint64_t* out) {
   const int bits = bit_width(type);
@@ -318,11 +343,12 @@ bool fill_bits(const ValuePlan& plan, DType type, const Chunk& chunk, uint64_t* 
     return true;
   }
   if (plan.kind == ValueClass::patterns) {
-    const auto first = static_cast<uint64_t>(static_cast<int64_t>(plan.p[0]));
     const uint64_t kept = type == DType::boolean ? 1 : mask;
-    for (int i = 0; i < chunk.count; ++i) {
-      out[i] = (first + static_cast<uint64_t>(chunk.first + i * chunk.step)) & kept;
-    }
+    for (int i = 0; i < chunk.count; ++i) out[i] = turn(plan, chunk, i) & kept;
+    return true;
+  }
+  if (plan.kind == ValueClass::exponents) {
+    for (int i = 0; i < chunk.count; ++i) out[i] = exponent_bits(plan, type, turn(plan, chunk, i));
     return true;
   }
   if (plan.kind == ValueClass::subnormal) {

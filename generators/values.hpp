@@ -44,7 +44,8 @@ enum class ValueClass : uint8_t {
   ramp,          ///< logical index modulo `modulus`, times `step`: every element its own value
   exact,         ///< integers in [-limit, limit] times `step`: sums are exact
   exact_logits,  ///< 0, or -inf at `rate`; every row has a 0
-  patterns,      ///< bit pattern `first` + logical index: a narrow type's patterns in turn
+  patterns,      ///< bit pattern `first` + logical index / `each`: a narrow type's patterns in turn
+  exponents,     ///< every sign and exponent in turn, `mantissas` numbers of each
   witness,       ///< exact; magnitudes in [base, 2 base), large partial sums, |row total| <= 100
   // Index operands.
   index_uniform,  ///< anything in the domain

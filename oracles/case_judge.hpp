@@ -86,9 +86,16 @@ class CaseJudge {
     state_.tally.without_bound(*output_, output_->linear(coordinates(place)));
   }
 
+  // What an observer sees (JudgeOptions::observer).
+  void observe(int64_t place, double exact, bool bounded) const;
+  double element_value(uint64_t bits) const;
+  void observe_reals(const Value& value);
+  /// The exact value, from the last tier where the first one's error would show.
+  double sharp_value(const Open& open);
+
   // Bits and integers.
   template <typename Check>
-  void each_integer(const Value& value, Check check) {
+  void each_written(const Value& value, Check check) {
     const Grid out = output_grid();
     std::vector<int64_t> first(*low_);
     const int64_t base = position_in(formula_.graph, value.grid, *output_, first);

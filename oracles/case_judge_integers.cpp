@@ -12,8 +12,12 @@ namespace assay {
 void CaseJudge::judge_bits() {
   const Value& value = rows_.at(root_->raw_node, chunk_);
   const int bytes = byte_size(output_->dtype);
-  each_integer(value, [&](int64_t place, int64_t at) {
+  each_written(value, [&](int64_t place, int64_t at) {
     const bool known = value.status == nullptr || value.status[at] == kKnown;
+    if (options_.observer) {
+      const auto bits = static_cast<uint64_t>(value.i[at]);
+      observe(place, element_value(known ? bits : got_bits(place)), known);
+    }
     if (!known)
       without_bound(place);
     else if (packed_bits(bits_.data(), place, bytes) != static_cast<uint64_t>(value.i[at]))
@@ -58,11 +62,12 @@ void CaseJudge::compare_integers() {
       node.op == Op::cast && !formula_.graph.nodes[static_cast<size_t>(node.args[0])].integral;
   if (from_real) return judge_codes(node);
   const Value& value = rows_.at(root_->node, chunk_);
-  each_integer(value, [&](int64_t place, int64_t at) {
+  each_written(value, [&](int64_t place, int64_t at) {
     const uint8_t status = value.status == nullptr ? uint8_t{kKnown} : value.status[at];
     const IntegerExpectation expected = expected_integer(contract_, formula_.graph, root_->node,
                                                          output_->dtype, value.i[at], status);
     if (expected.missing_policy) ask(kAskCast);
+    if (options_.observer) observe(place, element_value(expected.bits), expected.bounded);
     if (!expected.bounded)
       without_bound(place);
     else if (expected.bits != got_bits(place))
@@ -81,7 +86,7 @@ void CaseJudge::judge_indices(const Node& node) {
                 for (int64_t k = 0; k < n; ++k)
                   base[static_cast<size_t>(done + k)] = offset[0] + k * stride[0];
               });
-  each_integer(index, [&](int64_t place, int64_t at) {
+  each_written(index, [&](int64_t place, int64_t at) {
     const Scores scores{a.v,
                         a.e,
                         a.lo,
@@ -105,11 +110,16 @@ void CaseJudge::judge_codes(const Node& node) {
   const Value& value = rows_.at(root_->node, chunk_);
   const Value& a = rows_.at(node.args[0], chunk_);
   const auto of = [](const double* array, int64_t k) { return array == nullptr ? 0 : array[k]; };
-  each_integer(value, [&](int64_t place, int64_t at) {
+  each_written(value, [&](int64_t place, int64_t at) {
     const CodeRange range = accepted_codes(node, settings_.cast_overflow, a.v[at], of(a.e, at),
                                            of(a.lo, at), of(a.hi, at));
     if (range.missing_policy) ask(kAskCast);
     const __int128 got = to_integer(output_->dtype, got_bits(place));
+    if (options_.observer) {
+      const bool inside = a.v[at] >= static_cast<double>(range.low) - 1 &&
+                          a.v[at] <= static_cast<double>(range.high) + 1;
+      observe(place, inside ? a.v[at] : static_cast<double>(range.low), range.bounded);
+    }
     if (!range.bounded)
       without_bound(place);
     else if (got < range.low || got > range.high)

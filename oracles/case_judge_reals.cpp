@@ -33,6 +33,7 @@ void CaseJudge::judge_reals() {
   const Value& value = rows_.at(root_->node, chunk_);
   open_.clear();
   match(value);
+  if (options_.observer) observe_reals(value);
   if (open_.empty()) return;
   std::vector<Open> doubts;
   std::vector<Open> rejected;

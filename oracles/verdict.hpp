@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -81,9 +82,24 @@ struct Verdict {
 /// Precision tiers of the reference (oracles/RULES.md).
 enum class Tier { running_double, double_double, multiprecision };
 
+/// One judged element beside its exact value. Of an integer output made from a real number, the
+/// exact value is that number within the type's range.
+struct Observation {
+  const Tensor& output;
+  int64_t logical = 0;
+  uint64_t got_bits = 0;
+  double exact = 0;      ///< a double near it; NaN and infinities as they are
+  bool bounded = false;  ///< false: nothing is documented here (rule R10)
+};
+/// Sees every judged element. The exact value lies within kObservedUlps ulps of the output's type
+/// of the double, whichever tier that takes.
+using Observer = std::function<void(const Observation&)>;
+inline constexpr double kObservedUlps = 1.0 / 4096;
+
 struct JudgeOptions {
   Tier first_tier = Tier::running_double;  ///< tests and benchmarks start higher
   Tier last_tier = Tier::multiprecision;
+  Observer observer;
 };
 
 /// A contract's formula, checked and compiled. Throws InputError for unknown names or dimensions.

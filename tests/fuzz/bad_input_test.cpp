@@ -133,6 +133,101 @@ const std::vector<Mistake>& mistakes() {
        [](auto&) {
          return run_assay({"fuzz", "--max-disk", "lots"});
        }},
+      {"init_without_source", 2, {"source"}, [](auto&) { return run_assay({"init"}); }},
+      {"init_of_no_file",
+       2,
+       {"none.cu: no such source file"},
+       [](const Project& p) {
+         return run_assay({"init", p.folder / "none.cu:kernel"});
+       }},
+      {"init_of_an_unknown_kernel",
+       2,
+       {"has no kernel 'scale_row'", "did you mean 'scale_rows'", "its kernels: scale_rows"},
+       [](const Project& p) {
+         return run_assay({"init", p.source + ":scale_row"});
+       }},
+      {"init_of_one_of_several",
+       2,
+       {"two.cu: has several kernels: a, b"},
+       [](const Project& p) {
+         return run_assay({"init", p.folder.write("two.cu",
+                                                  "__global__ void a(int* x) {}\n"
+                                                  "__global__ void b(int* x) {}\n")});
+       }},
+      {"init_of_an_overload",
+       2,
+       {"two.cu:2", "'a' is overloaded (lines 1, 2)"},
+       [](const Project& p) {
+         const std::string file = p.folder.write(
+             "two.cu", "__global__ void a(int* x) {}\n__global__ void a(float* x) {}\n");
+         return run_assay({"init", file + ":a"});
+       }},
+      {"init_of_a_structure",
+       2,
+       {"s.cu:2", "takes 'p' of type 'Params'", "cannot pass it"},
+       [](const Project& p) {
+         return run_assay({"init", p.folder.write("s.cu",
+                                                  "struct Params { int n; };\n__global__ "
+                                                  "void k(float* y, Params p) {}\n")});
+       }},
+      {"init_of_what_does_not_compile",
+       2,
+       {"s.cu", "undeclared_name"},
+       [](const Project& p) {
+         return run_assay({"init", p.folder.write("s.cu",
+                                                  "__global__ void k(float* y, int n) {\n"
+                                                  "  y[0] = undeclared_name;\n}\n")});
+       }},
+      {"init_of_a_kernel_that_writes_nothing",
+       2,
+       {"s.cu:1", "there is nothing to judge"},
+       [](const Project& p) {
+         return run_assay({"init", p.folder.write("s.cu", "__global__ void k(const int* y) {}\n")});
+       }},
+      {"check_as_junit",
+       2,
+       {"not junit"},
+       [](const Project& p) {
+         return run_assay({"check", p.contract, "--format", "junit"});
+       }},
+      {"check_of_a_broken_contract",
+       2,
+       {"scale_rows.toml:", "unknown key"},
+       [](const Project& p) {
+         p.folder.write("scale_rows.toml", replaced(kScaleContract, "sizes =", "sices ="));
+         return run_assay({"check", p.contract});
+       }},
+      {"exhaust_without_kernel", 2, {"kernels"}, [](auto&) { return run_assay({"exhaust"}); }},
+      {"exhaust_of_a_reduction",
+       2,
+       {"softmax.toml:", "is not elementwise", "reduces over 'cols'"},
+       [](auto&) {
+         return run_assay({"exhaust", "softmax"});
+       }},
+      {"exhaust_of_a_wide_integer",
+       2,
+       {"int_divide.toml:", "of type i32 has too many values"},
+       [](auto&) {
+         return run_assay({"exhaust", "int_divide"});
+       }},
+      {"exhaust_only_an_unknown_name",
+       2,
+       {"--only", "'S' is no type, knob or flag of 'scale_rows'", "T"},
+       [](const Project& p) {
+         return run_assay({"exhaust", p.contract, "--only", "S=f16"});
+       }},
+      {"exhaust_only_an_unknown_value",
+       2,
+       {"--only", "'T' of 'scale_rows' is never 'f16'", "f32"},
+       [](const Project& p) {
+         return run_assay({"exhaust", p.contract, "--only", "T=f16"});
+       }},
+      {"exhaust_of_too_many_mantissas",
+       2,
+       {"--mantissas", "at most 2048"},
+       [](const Project& p) {
+         return run_assay({"exhaust", p.contract, "--mantissas", "4096"});
+       }},
       {"repro_without_file", 2, {"file"}, [](auto&) { return run_assay({"repro"}); }},
       // --- which kernel
       {"unknown_kernel",

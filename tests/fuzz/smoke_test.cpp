@@ -129,7 +129,7 @@ TEST(Shrink, ABlatantMismatchDoesNotShrinkToAMarginalOne) {
   const Project p;
   // Far off in long rows; a few ulps off, with the same rule and line, in short ones.
   p.folder.write("scale_rows.cu", replaced(kScaleSource, "y[i] = x[i] + x[i];",
-                                           "y[i] = n < 200 ? (x[i] + x[i]) * T(1 + 0x1p-22) "
+                                           "y[i] = n < 200 ? (x[i] + x[i]) * T(1 + 0x1p-23) "
                                            ": x[i] + x[i] + T(1e30);"));
   const auto contract = load_kernels({p.contract}).front();
   Workbench bench("ptx");
@@ -138,7 +138,7 @@ TEST(Shrink, ABlatantMismatchDoesNotShrinkToAMarginalOne) {
   c.sizes["n"] = 50;
   const CheckResult marginal = checker.check(c);
   ASSERT_EQ(marginal.findings.size(), 1u);
-  ASSERT_LT(marginal.verdict.worst_times, 8 * 2);
+  ASSERT_LT(marginal.verdict.worst_times, 8);
   c.sizes["n"] = 1000;
   const CheckResult blatant = checker.check(c);
   ASSERT_EQ(blatant.findings.size(), 1u);
@@ -147,7 +147,7 @@ TEST(Shrink, ABlatantMismatchDoesNotShrinkToAMarginalOne) {
   EXPECT_GE(smaller.the_case.sizes.at("n"), 200);
   EXPECT_GE(checker.check(smaller.the_case).verdict.worst_times, 8);
   // A marginal one may shrink to anything that fails as much.
-  EXPECT_EQ(shrink(checker, marginal.findings.front()).the_case.sizes.at("n"), 1);
+  EXPECT_LT(shrink(checker, marginal.findings.front()).the_case.sizes.at("n"), 50);
 }
 
 TEST(Smoke, ACaseThatIsNotJudgedIsFiledAndExplained) {

@@ -302,7 +302,9 @@ TEST(Generate, ReachesEveryClassAndSize) {
     far += farthest(*instantiate(contract, c).find("x")) >= int64_t{1} << 31;
   }
   for (const ValueClassInfo& info : value_classes()) {
-    if (info.for_floating && info.kind != ValueClass::witness) {
+    // What goes through a type in order is for covering cases and `exhaust`.
+    const bool in_order = info.kind == ValueClass::exponents;
+    if (info.for_floating && info.kind != ValueClass::witness && !in_order) {
       EXPECT_GT(classes[info.name], kCases / 500) << info.name;
     }
   }

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <set>
 
 #include "generators/hash.hpp"
@@ -139,7 +140,8 @@ TEST(Values, BitsAreStable) {
   for (const ValueClassInfo& info : value_classes()) {
     for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::i32}) {
       if (info.for_index || !(is_floating(type) ? info.for_floating : info.for_integer)) continue;
-      if (info.kind == ValueClass::patterns) continue;  // younger than the digest
+      if (info.kind == ValueClass::patterns || info.kind == ValueClass::exponents)
+        continue;  // younger than the digest
       const Instance instance = instantiate(contract, sum_case(type, 3, 40, {info.name, {}}));
       for (const uint8_t byte : logical(instance, *instance.find("x")))
         digest = mix64(digest ^ byte);
@@ -164,6 +166,38 @@ TEST(Values, PatternsWalkAllOfANarrowType) {
     std::set<uint64_t> seen;
     for (int64_t i = 0; i < 65536; ++i) seen.insert(element(bytes, i, byte_size(type)));
     EXPECT_EQ(static_cast<int64_t>(seen.size()), count);
+  }
+}
+
+TEST(Values, PatternsAreRepeatedWhereAsked) {
+  const Contract contract = sum_contract();
+  const ValueRecipe recipe{"patterns", {{"first", 250}, {"each", 3}}};
+  const Instance instance = instantiate(contract, sum_case(DType::u8, 1, 100, recipe));
+  const auto bytes = logical(instance, *instance.find("x"));
+  for (int64_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(element(bytes, i, 1), static_cast<uint64_t>(250 + i / 3) % 256);
+  }
+}
+
+TEST(Values, ExponentsReachEverySignAndExponent) {
+  const Contract contract = sum_contract();
+  for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::f64}) {
+    const int stored = format_of(type).precision - 1;
+    const int64_t binades = int64_t{1} << (bit_width(type) - stored);
+    const ValueRecipe recipe{"exponents", {{"mantissas", 6}}};
+    const Instance instance = instantiate(contract, sum_case(type, 1, 6 * binades, recipe));
+    const auto bytes = logical(instance, *instance.find("x"));
+    std::map<uint64_t, std::set<uint64_t>> seen;
+    for (int64_t i = 0; i < 6 * binades; ++i) {
+      const uint64_t bits = element(bytes, i, byte_size(type));
+      seen[bits >> stored].insert(bits & ((uint64_t{1} << stored) - 1));
+    }
+    EXPECT_EQ(static_cast<int64_t>(seen.size()), binades) << name(type);
+    for (const auto& [binade, mantissas] : seen) {
+      EXPECT_TRUE(mantissas.contains(0) && mantissas.contains(1)) << binade;
+      EXPECT_TRUE(mantissas.contains((uint64_t{1} << stored) - 1)) << binade;
+      EXPECT_GE(mantissas.size(), 4u) << binade;  // hashed ones may repeat
+    }
   }
 }
 

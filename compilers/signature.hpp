@@ -1,0 +1,41 @@
+// What a CUDA source says of its kernels' parameters: names, types and templates. Read from the
+// text, without a preprocessor; whoever uses it compiles and compares.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels_under_test/dtype.hpp"
+
+namespace assay {
+
+struct KernelParameter {
+  std::string name;  ///< "" when it has none
+  std::string type;  ///< pointee or value type without qualifiers: "float", "T", "long long"
+  bool pointer = false;
+  bool pointee_const = false;
+};
+
+struct KernelTemplateParameter {
+  std::string name;
+  std::string type;      ///< "typename" for types; "int", "bool", "Mode"
+  std::string fallback;  ///< its default, as written
+};
+
+struct KernelSignature {
+  std::string name;
+  std::string scope;  ///< "ns::" of the namespaces around it
+  int line = 0;       ///< of the name, from 1
+  std::vector<KernelTemplateParameter> templates;
+  std::vector<KernelParameter> parameters;
+};
+
+/// The __global__ functions that a source defines or declares, in order; a declaration with its
+/// definition is one, a specialisation none.
+std::vector<KernelSignature> kernel_signatures(const std::string& source_text);
+
+/// The element type of a C++ type's name ("unsigned int", "half2"); nullopt for others.
+std::optional<DType> dtype_of_cxx(const std::string& type);
+
+}  // namespace assay

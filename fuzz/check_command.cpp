@@ -1,0 +1,125 @@
+// `assay check CONTRACT`: remarks on a contract, and three of the cases that it admits.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "fuzz/find_kernels.hpp"
+#include "fuzz/findings.hpp"
+#include "fuzz/lint.hpp"
+#include "fuzz/program.hpp"
+#include "fuzz/report.hpp"
+#include "generators/generate.hpp"
+
+namespace assay {
+
+namespace {
+
+constexpr size_t kPolicyCases = 48;  // one of each value class is among the covering ones
+
+struct Checked {
+  ContractPtr contract;
+  std::vector<Lint> lints;
+  std::vector<Case> examples;
+  std::string left_out;  ///< what was not looked at, and why
+};
+
+/// An ordinary case, one from the middle and the farthest one.
+std::vector<Case> three_cases(const Contract& contract) {
+  const std::vector<Case> all = covering_cases(contract);
+  std::vector<Case> out;
+  for (const size_t at : {size_t{3}, all.size() / 2, all.size() - 1}) {
+    if (at < all.size()) out.push_back(all[at]);
+  }
+  return out;
+}
+
+Checked check_contract(const ContractPtr& contract) {
+  Checked checked;
+  checked.contract = contract;
+  const auto add = [&](std::vector<Lint> lints) {
+    for (Lint& lint : lints) checked.lints.push_back(std::move(lint));
+    return !lints.empty();
+  };
+  const Judge judge(*contract);  // the formula's names and dimensions
+  const bool asks = add(questions_in(read_text(contract->path), contract->path));
+  checked.examples = three_cases(*contract);
+  if (asks) {
+    checked.left_out = "what else there is to say comes when the questions are answered";
+    return checked;
+  }
+  add(unused_parts(*contract));
+  add(unreachable_sizes(*contract));
+  const bool runs =
+      contract->source.language == Language::cuda || contract->source.language == Language::ptx;
+  if (!runs) {
+    checked.left_out = "sources of this language are not compiled yet";
+  } else if (!add(variants_that_fail(*contract))) {
+    add(missing_policies(*contract, kPolicyCases));
+  }
+  return checked;
+}
+
+void print_text(const Checked& checked, std::ostream& out) {
+  for (const Lint& lint : checked.lints) {
+    out << lint.where.text() << ": " << lint.kind << ": " << lint.message << "\n";
+  }
+  if (!checked.left_out.empty()) out << checked.contract->path << ": " << checked.left_out << "\n";
+  int number = 0;
+  for (const Case& c : checked.examples) {
+    out << "\nexample case " << ++number << "\n" << print_case(c);
+  }
+  out << (number > 0 ? "\n" : "") << checked.contract->name << ": "
+      << (checked.lints.empty() ? "no remarks" : std::to_string(checked.lints.size()) + " remarks")
+      << "\n";
+}
+
+nlohmann::ordered_json checked_json(const Checked& checked) {
+  nlohmann::ordered_json row{{"kernel", checked.contract->name},
+                             {"contract", checked.contract->path},
+                             {"lints", nlohmann::ordered_json::array()},
+                             {"examples", nlohmann::ordered_json::array()}};
+  for (const Lint& lint : checked.lints) {
+    row["lints"].push_back({{"file", lint.where.file},
+                            {"line", lint.where.line},
+                            {"column", lint.where.column},
+                            {"kind", lint.kind},
+                            {"message", lint.message}});
+  }
+  for (const Case& c : checked.examples) row["examples"].push_back(print_case(c));
+  if (!checked.left_out.empty()) row["left_out"] = checked.left_out;
+  return row;
+}
+
+}  // namespace
+
+Exit run_check(const Options& options, Streams streams) {
+  if (options.format == Format::junit) {
+    throw InputError({}, "check prints text, --json or --format github, not junit");
+  }
+  std::vector<Checked> all;
+  for (const ContractPtr& contract : load_kernels(options.kernels)) {
+    all.push_back(check_contract(contract));
+  }
+  const bool clean = std::all_of(all.begin(), all.end(),
+                                 [](const Checked& checked) { return checked.lints.empty(); });
+  const Exit exit = clean ? Exit::clean : Exit::findings;
+  if (options.json) {
+    nlohmann::ordered_json out{{"kernels", nlohmann::ordered_json::array()},
+                               {"exit", static_cast<int>(exit)}};
+    for (const Checked& checked : all) out["kernels"].push_back(checked_json(checked));
+    streams.out << out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
+                << "\n";
+    return exit;
+  }
+  for (const Checked& checked : all) {
+    print_text(checked, streams.out);
+    if (options.format != Format::github) continue;
+    for (const Lint& lint : checked.lints) {
+      streams.out << github_annotation("error", lint.where.file, std::max(lint.where.line, 1),
+                                       checked.contract->name + ": " + lint.kind, lint.message);
+    }
+  }
+  return exit;
+}
+
+}  // namespace assay

@@ -1,0 +1,182 @@
+// The parts of `assay exhaust`: every input of an elementwise kernel, or of wide types a sample by
+// exponent, in units of work that are kept in a journal.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fuzz/check_case.hpp"
+#include "fuzz/report.hpp"
+
+namespace assay {
+
+// --- what is run (exhaust_space.cpp)
+// -----------------------------------------------------------------
+
+/// All inputs of one operand in the order in which they come: every bit pattern of a type of up to
+/// 16 bits, otherwise `mantissas` numbers of each sign and exponent (value class `exponents`).
+struct OperandSpace {
+  int operand = -1;  ///< position in Contract::args
+  std::string name;
+  DType type = DType::f32;
+  bool sampled = false;
+  int64_t mantissas = 0;  ///< sampled only
+  int64_t size = 0;
+};
+
+/// The inputs of one variant: one operand's, or all pairs of two, the second one's fastest.
+struct InputSpace {
+  Variant variant;
+  std::vector<OperandSpace> operands;
+  int64_t size = 0;
+  bool sampled() const;
+  std::string text() const;  ///< "all 65536", "131072 sampled: 256 of each exponent and sign"
+};
+
+/// Throws InputError for a variant that is not elementwise or whose operands have no such space.
+/// `mantissas`: 0 for 256 of one operand, 4 of each of two.
+InputSpace input_space(const Contract& contract, const Variant& variant, int64_t mantissas);
+
+/// The largest case whose elements are inputs first, first + 1, ... of the space, at most `count`
+/// of them. Throws InputError when the contract admits none.
+Case space_case(const Contract& contract, const InputSpace& space, int64_t first, int64_t count);
+/// Elements of such a case: its inputs.
+int64_t case_inputs(const Instance& instance, const InputSpace& space);
+
+// --- what is measured (exhaust_measure.cpp)
+// ----------------------------------------------------------
+
+/// Upper ends of the histogram's classes of error, in ulps of the output's type; after them comes
+/// one class without end.
+inline constexpr std::array<double, 13> kErrorEdges = {0, 0.125, 0.25, 0.375, 0.5,  0.75, 1,
+                                                       2, 4,     16,   256,   4096, 65536};
+inline constexpr size_t kErrorClasses = kErrorEdges.size() + 1;
+/// "0", "1/8", ..., "65536", "more".
+std::string error_class_name(size_t position);
+
+/// Where something was seen: the operands' bits, and the output's.
+struct InputPoint {
+  std::vector<uint64_t> inputs;
+  uint64_t got_bits = 0;
+  double exact = 0;
+};
+
+/// Neighbouring inputs whose exact values rise while the outputs fall, or the reverse.
+struct MonotonicityBreak {
+  InputPoint lower, upper;
+};
+
+/// What the inputs of a unit, or of several, showed of one output.
+struct ErrorStats {
+  std::string output;
+  DType type = DType::f32;
+  int64_t inputs = 0;
+  int64_t outside_domain = 0;     ///< inputs that the contract does not admit; not among `inputs`
+  int64_t no_bound = 0;           ///< nothing is documented there (R10); in no class below
+  int64_t special = 0;            ///< NaN and infinities that are what they must be
+  int64_t incomparable = 0;       ///< NaN or infinity on one side only
+  int64_t correctly_rounded = 0;  ///< of those in the classes
+  std::array<int64_t, kErrorClasses> classes{};
+  double max_ulps = -1;  ///< below 0: no element has an error
+  InputPoint max_at;
+  double max_unbounded_ulps = -1;  ///< the same where nothing is documented
+  InputPoint max_unbounded_at;
+  bool ordered = false;  ///< monotonicity was looked at: one operand
+  int64_t breaks = 0;
+  std::vector<MonotonicityBreak> first_breaks;  ///< at most kBreaksShown, by ascending input
+  int64_t measured() const;                     ///< elements in the classes
+  void add(const ErrorStats& later);
+};
+inline constexpr size_t kBreaksShown = 4;
+
+/// A unit of work: inputs [first, first + count) of a variant.
+struct ExhaustUnit {
+  size_t variant = 0;
+  int64_t first = 0;
+  int64_t count = 0;
+};
+
+struct UnitResult {
+  ExhaustUnit unit;
+  std::string variant;  ///< its text
+  std::string program;  ///< Program::key of what ran
+  std::vector<ErrorStats> outputs;
+  std::vector<Finding> findings;        ///< each with a small case that shows it
+  std::vector<std::string> case_files;  ///< one a finding, once written
+  std::string skipped;                  ///< the device does not support it
+  double seconds = 0;
+};
+
+/// Runs one unit. nullopt: `stop` asked for an end before it was done.
+std::optional<UnitResult> run_unit(Checker& checker, const InputSpace& space,
+                                   const ExhaustUnit& unit, const std::function<bool()>& stop);
+
+// --- what is kept (exhaust_journal.cpp)
+// --------------------------------------------------------------
+
+/// The finished units of one kernel, one line each, appended as they end: a run that is killed
+/// loses the units that it was at, and a line cut short is left out.
+class ExhaustJournal {
+ public:
+  /// Without a path nothing is kept. `identity`: what must be alike for results to be continued.
+  /// Throws InputError for a file of other identity or that is none.
+  ExhaustJournal(std::string path, std::string identity);
+  /// Those read at the start.
+  std::vector<UnitResult>& known() { return known_; }
+  void append(const UnitResult& result);
+
+ private:
+  void write(const std::string& line);
+  std::string path_;
+  struct File {
+    int descriptor = -1;
+    File() = default;
+    File(const File&) = delete;
+    File& operator=(const File&) = delete;
+    ~File();
+  };
+  File file_;
+  std::vector<UnitResult> known_;
+};
+
+// --- what is reported (exhaust_report.cpp, exhaust_json.cpp)
+// -------------------------------------------------------------------
+
+struct VariantResult {
+  InputSpace space;
+  int64_t done = 0;  ///< inputs
+  std::vector<ErrorStats> outputs;
+  std::vector<UnitResult> with_findings;
+  std::string skipped;
+  double seconds = 0;
+};
+
+struct ExhaustReport {
+  std::string kernel;
+  std::string contract;
+  std::vector<VariantResult> variants;
+  int64_t variants_total = 0;
+  std::vector<std::string> notes;
+  bool interrupted = false;
+  double seconds = 0;
+  int64_t finding_count() const;
+  int64_t inputs_done() const;
+  int64_t inputs_total() const;
+};
+
+std::string exhaust_text(const ExhaustReport& report);
+std::string exhaust_json(const std::vector<ExhaustReport>& reports, int exit);
+std::string exhaust_svg(const ExhaustReport& report);
+/// "x = -0.4375 (0xb700)".
+std::string input_text(const InputSpace& space, const InputPoint& point);
+
+/// One unit as one line without its end, and back; nullopt for a damaged line. (exhaust_json.cpp)
+std::string unit_line(const UnitResult& result);
+std::optional<UnitResult> parse_unit_line(const std::string& line);
+
+}  // namespace assay

@@ -1,0 +1,187 @@
+// The results of `assay exhaust` as JSON: for other programs, and as lines of the journal.
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "fuzz/exhaust.hpp"
+
+namespace assay {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// JSON has no NaN or infinity.
+Json number(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
+double number_of(const Json& json) {
+  if (!json.is_string()) return json.get<double>();
+  const std::string text = json;
+  return text == "nan" ? std::nan("") : text == "inf" ? HUGE_VAL : -HUGE_VAL;
+}
+
+Json point_json(const InputPoint& point) {
+  return {{"inputs", point.inputs}, {"got", point.got_bits}, {"exact", number(point.exact)}};
+}
+
+InputPoint point_of(const Json& json) {
+  return {json.at("inputs").get<std::vector<uint64_t>>(), json.at("got").get<uint64_t>(),
+          number_of(json.at("exact"))};
+}
+
+Json stats_json(const ErrorStats& stats) {
+  Json breaks = Json::array();
+  for (const MonotonicityBreak& one : stats.first_breaks) {
+    breaks.push_back({{"lower", point_json(one.lower)}, {"upper", point_json(one.upper)}});
+  }
+  Json json{{"output", stats.output},
+            {"type", std::string(name(stats.type))},
+            {"inputs", stats.inputs},
+            {"outside_domain", stats.outside_domain},
+            {"no_bound", stats.no_bound},
+            {"special", stats.special},
+            {"incomparable", stats.incomparable},
+            {"correctly_rounded", stats.correctly_rounded},
+            {"histogram", stats.classes},
+            {"max_ulps", stats.max_ulps},
+            {"max_unbounded_ulps", stats.max_unbounded_ulps},
+            {"ordered", stats.ordered},
+            {"breaks", stats.breaks},
+            {"first_breaks", breaks}};
+  if (stats.max_ulps >= 0) json["max_at"] = point_json(stats.max_at);
+  if (stats.max_unbounded_ulps >= 0) json["max_unbounded_at"] = point_json(stats.max_unbounded_at);
+  return json;
+}
+
+ErrorStats stats_of(const Json& json) {
+  ErrorStats stats;
+  stats.output = json.at("output");
+  stats.type = parse_dtype(json.at("type").get<std::string>()).value();
+  stats.inputs = json.at("inputs");
+  stats.outside_domain = json.at("outside_domain");
+  stats.no_bound = json.at("no_bound");
+  stats.special = json.at("special");
+  stats.incomparable = json.at("incomparable");
+  stats.correctly_rounded = json.at("correctly_rounded");
+  stats.classes = json.at("histogram").get<std::array<int64_t, kErrorClasses>>();
+  stats.max_ulps = json.at("max_ulps");
+  stats.max_unbounded_ulps = json.at("max_unbounded_ulps");
+  stats.ordered = json.at("ordered");
+  stats.breaks = json.at("breaks");
+  for (const Json& one : json.at("first_breaks")) {
+    stats.first_breaks.push_back({point_of(one.at("lower")), point_of(one.at("upper"))});
+  }
+  if (json.contains("max_at")) stats.max_at = point_of(json.at("max_at"));
+  if (json.contains("max_unbounded_at")) {
+    stats.max_unbounded_at = point_of(json.at("max_unbounded_at"));
+  }
+  return stats;
+}
+
+Json finding_json(const Finding& finding, const std::string& case_file) {
+  return {{"kernel", finding.kernel}, {"kind", finding.kind}, {"rule", finding.rule},
+          {"file", finding.file},     {"line", finding.line}, {"message", finding.message},
+          {"case", case_file}};
+}
+
+Json variant_json(const VariantResult& result, const std::string& contract) {
+  Json row{{"variant", result.space.variant.text()},
+           {"inputs_total", result.space.size},
+           {"inputs_done", result.done},
+           {"sampled", result.space.sampled()},
+           {"seconds", result.seconds},
+           {"outputs", Json::array()},
+           {"findings", Json::array()}};
+  if (!result.skipped.empty()) row["skipped"] = result.skipped;
+  row["operands"] = Json::array();
+  for (const OperandSpace& operand : result.space.operands) {
+    Json one{{"name", operand.name}, {"type", std::string(name(operand.type))}};
+    if (operand.sampled) one["mantissas_of_each_exponent_and_sign"] = operand.mantissas;
+    row["operands"].push_back(std::move(one));
+  }
+  for (const ErrorStats& stats : result.outputs) row["outputs"].push_back(stats_json(stats));
+  for (const UnitResult& unit : result.with_findings) {
+    for (size_t i = 0; i < unit.findings.size(); ++i) {
+      Json finding = finding_json(unit.findings[i], unit.case_files[i]);
+      finding["command"] = repro_command({unit.findings[i], unit.case_files[i], contract});
+      row["findings"].push_back(std::move(finding));
+    }
+  }
+  return row;
+}
+
+std::string dumped(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string exhaust_json(const std::vector<ExhaustReport>& reports, int exit) {
+  Json out{{"histogram_up_to_ulps", Json::array()}, {"kernels", Json::array()}, {"exit", exit}};
+  for (size_t i = 0; i < kErrorClasses; ++i) {
+    out["histogram_up_to_ulps"].push_back(error_class_name(i));
+  }
+  for (const ExhaustReport& report : reports) {
+    Json row{{"kernel", report.kernel},
+             {"contract", report.contract},
+             {"inputs_done", report.inputs_done()},
+             {"inputs_total", report.inputs_total()},
+             {"variants", report.variants.size()},
+             {"variants_total", report.variants_total},
+             {"interrupted", report.interrupted},
+             {"findings", report.finding_count()},
+             {"seconds", report.seconds},
+             {"notes", report.notes},
+             {"results", Json::array()}};
+    for (const VariantResult& result : report.variants) {
+      row["results"].push_back(variant_json(result, report.contract));
+    }
+    out["kernels"].push_back(std::move(row));
+  }
+  return dumped(out, 2) + "\n";
+}
+
+std::string unit_line(const UnitResult& result) {
+  Json json{{"variant", result.variant}, {"first", result.unit.first}, {"count", result.unit.count},
+            {"program", result.program}, {"skipped", result.skipped},  {"seconds", result.seconds},
+            {"outputs", Json::array()},  {"findings", Json::array()}};
+  for (const ErrorStats& stats : result.outputs) json["outputs"].push_back(stats_json(stats));
+  for (size_t i = 0; i < result.findings.size(); ++i) {
+    json["findings"].push_back(finding_json(result.findings[i], result.case_files[i]));
+  }
+  return dumped(json, -1);
+}
+
+std::optional<UnitResult> parse_unit_line(const std::string& line) {
+  try {
+    const Json json = Json::parse(line);
+    UnitResult result;
+    result.variant = json.at("variant");
+    result.unit = {0, json.at("first"), json.at("count")};
+    result.program = json.at("program");
+    result.skipped = json.at("skipped");
+    result.seconds = json.at("seconds");
+    for (const Json& stats : json.at("outputs")) result.outputs.push_back(stats_of(stats));
+    for (const Json& one : json.at("findings")) {
+      Finding finding;
+      finding.kernel = one.at("kernel");
+      finding.kind = one.at("kind");
+      finding.rule = one.at("rule");
+      finding.file = one.at("file");
+      finding.line = one.at("line");
+      finding.message = one.at("message");
+      result.findings.push_back(std::move(finding));
+      result.case_files.push_back(one.at("case"));
+    }
+    return result;
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+  } catch (const std::bad_optional_access&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace assay

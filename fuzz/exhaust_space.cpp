@@ -1,0 +1,166 @@
+// Which inputs there are, and the cases that hold them.
+#include <algorithm>
+
+#include "fuzz/exhaust.hpp"
+#include "generators/generate.hpp"
+#include "oracles/elementwise.hpp"
+
+namespace assay {
+
+namespace {
+
+constexpr int64_t kDefaultMantissas = 256;
+constexpr int64_t kDefaultPairMantissas = 4;
+/// Monotonicity needs all inputs of one operand at hand.
+constexpr int64_t kMostOfOneOperand = int64_t{1} << 20;
+
+OperandSpace operand_space(const Contract& contract, const Variant& variant, int position,
+                           int64_t mantissas) {
+  const OperandSpec& spec = contract.args[static_cast<size_t>(position)];
+  OperandSpace space;
+  space.operand = position;
+  space.name = spec.name;
+  space.type = resolve_dtype(spec, variant);
+  const std::string what = "'" + spec.name + "' of type " + std::string(name(space.type));
+  if (spec.kind == OperandKind::index || spec.sorted || spec.distinct ||
+      !spec.prefix_sum_of.empty()) {
+    throw InputError(spec.where, what +
+                                     " cannot take every value: it is an index operand, sorted "
+                                     "or made from another");
+  }
+  const int bits = bit_width(space.type);
+  if (space.type == DType::boolean) {
+    space.size = 2;
+  } else if (bits <= 16 && byte_size(space.type) > 0) {
+    space.size = int64_t{1} << bits;
+  } else if (is_floating(space.type)) {
+    space.sampled = true;
+    space.mantissas = mantissas;
+    const int stored = format_of(space.type).precision - 1;
+    space.size = (int64_t{1} << (bits - stored)) * mantissas;
+  } else {
+    throw InputError(spec.where, what +
+                                     " has too many values and no exponents to sample them by; "
+                                     "8- and 16-bit and floating types are exhausted");
+  }
+  if (space.size > kMostOfOneOperand) {
+    throw InputError({}, "--mantissas: at most " +
+                             std::to_string(kMostOfOneOperand / (space.size / mantissas)) +
+                             " for " + what);
+  }
+  return space;
+}
+
+/// Sizes at `value` and `rest` in two places, the others at their least.
+std::map<std::string, int64_t> sizes_of(const Contract& contract, size_t a, int64_t value, size_t b,
+                                        int64_t rest) {
+  std::map<std::string, int64_t> sizes;
+  for (size_t i = 0; i < contract.sizes.size(); ++i) {
+    const SizeSpec& size = contract.sizes[i];
+    const int64_t least = size.in.empty() ? std::max<int64_t>(size.min, 1) : size.in.front();
+    const int64_t most = size.in.empty() ? std::max(size.max, least) : least;
+    const int64_t wanted = i == a ? value : i == b ? rest : least;
+    sizes[size.name] = std::clamp(wanted, least, most);
+  }
+  return sizes;
+}
+
+/// Makes the case's sizes those of the most elements, at most `count`. False: none fits.
+bool fit_sizes(const Contract& contract, const InputSpace& space, int64_t count, Case& c) {
+  std::map<std::string, int64_t> best;
+  int64_t most = 0;
+  const size_t n = std::max<size_t>(contract.sizes.size(), 1);
+  for (size_t a = 0; a < n; ++a) {
+    for (size_t b = 0; b < n; ++b) {
+      for (int64_t rest = 1; rest <= count && (rest == 1 || a != b); rest *= 2) {
+        c.sizes = sizes_of(contract, a, count / rest, b, a == b ? count : rest);
+        try {
+          const int64_t inputs = case_inputs(instantiate(contract, c), space);
+          if (inputs > most && inputs <= count) {
+            most = inputs;
+            best = c.sizes;
+          }
+        } catch (const InputError&) {
+          // The contract's relations do not admit these sizes.
+        }
+        if (most == count) break;
+      }
+      if (most == count) break;
+    }
+    if (most == count) break;
+  }
+  c.sizes = best;
+  return most > 0;
+}
+
+ValueRecipe recipe_for(const OperandSpace& space, int64_t first, int64_t each) {
+  ValueRecipe recipe;
+  recipe.name = space.sampled ? "exponents" : "patterns";
+  recipe.parameters = {{"first", static_cast<double>(first)}};
+  if (each > 1) recipe.parameters.emplace_back("each", static_cast<double>(each));
+  if (space.sampled) {
+    recipe.parameters.emplace_back("mantissas", static_cast<double>(space.mantissas));
+  }
+  return recipe;
+}
+
+}  // namespace
+
+bool InputSpace::sampled() const {
+  return std::any_of(operands.begin(), operands.end(),
+                     [](const OperandSpace& space) { return space.sampled; });
+}
+
+std::string InputSpace::text() const {
+  std::string text = (sampled() ? "" : "all ") + std::to_string(size);
+  if (operands.size() > 1) text += " pairs";
+  for (const OperandSpace& space : operands) {
+    if (!space.sampled) continue;
+    return text + " sampled: " + std::to_string(space.mantissas) + " of each exponent and sign";
+  }
+  return text;
+}
+
+InputSpace input_space(const Contract& contract, const Variant& variant, int64_t mantissas) {
+  InputSpace space;
+  space.variant = variant;
+  const std::vector<int> operands = elementwise_operands(contract, variant);
+  if (mantissas == 0) {
+    mantissas = operands.size() == 1 ? kDefaultMantissas : kDefaultPairMantissas;
+  }
+  space.size = 1;
+  for (const int operand : operands) {
+    space.operands.push_back(operand_space(contract, variant, operand, mantissas));
+    space.size *= space.operands.back().size;
+  }
+  return space;
+}
+
+Case space_case(const Contract& contract, const InputSpace& space, int64_t first, int64_t count) {
+  Case c;
+  c.kernel = contract.name;
+  c.types = space.variant.types;
+  c.knobs = space.variant.knobs;
+  c.flags = space.variant.flags;
+  c.value_seed = 1;
+  const int64_t inner = space.operands.size() == 2 ? space.operands[1].size : 1;
+  c.values[space.operands[0].name] = recipe_for(space.operands[0], first / inner, inner);
+  if (inner > 1) {
+    // A row of pairs that starts in its middle ends with it.
+    if (first % inner != 0) count = std::min(count, inner - first % inner);
+    c.values[space.operands[1].name] = recipe_for(space.operands[1], first % inner, 1);
+  }
+  if (!fit_sizes(contract, space, std::min(count, space.size - first), c)) {
+    check_case_against(contract, c, contract.path);  // says what is not admitted
+    throw InputError({contract.path}, "no sizes of '" + contract.name +
+                                          "' give a case of one element to " +
+                                          std::to_string(count));
+  }
+  return c;
+}
+
+int64_t case_inputs(const Instance& instance, const InputSpace& space) {
+  return instance.tensors[static_cast<size_t>(space.operands[0].operand)].elements();
+}
+
+}  // namespace assay

@@ -1,0 +1,377 @@
+// `assay init FILE.cu:kernel`: a starter contract that parses, with questions for what a signature
+// does not say.
+#include <algorithm>
+#include <filesystem>
+#include <ostream>
+
+#include "compilers/program.hpp"
+#include "compilers/request.hpp"
+#include "compilers/signature.hpp"
+#include "devices/ptx/module.hpp"
+#include "fuzz/findings.hpp"
+#include "fuzz/lint.hpp"
+#include "fuzz/program.hpp"
+
+namespace assay {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string listed(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+std::string quoted_list(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "\"" : ", \"") + word + "\"";
+  return text;
+}
+
+/// The kernel that FILE.cu:kernel names.
+KernelSignature find_kernel(const std::string& file, const std::string& wanted) {
+  const std::vector<KernelSignature> all = kernel_signatures(read_text(file, {file}));
+  std::vector<std::string> names;
+  std::vector<KernelSignature> found;
+  for (const KernelSignature& kernel : all) {
+    if (std::find(names.begin(), names.end(), kernel.name) == names.end()) {
+      names.push_back(kernel.name);
+    }
+    if (kernel.name == wanted || kernel.scope + kernel.name == wanted) found.push_back(kernel);
+  }
+  if (all.empty()) throw InputError({file}, "defines no __global__ function");
+  if (wanted.empty()) {
+    if (all.size() == 1) return all.front();
+    throw InputError({file}, "has several kernels: " + listed(names) + "; name one, " + file + ":" +
+                                 names.front());
+  }
+  if (found.empty()) {
+    const std::string near = nearest_name(wanted, names);
+    throw InputError({file}, "has no kernel '" + wanted + "'" +
+                                 (near.empty() ? "" : " (did you mean '" + near + "'?)") +
+                                 "; its kernels: " + listed(names));
+  }
+  if (found.size() > 1) {
+    std::string lines;
+    for (const KernelSignature& kernel : found) {
+      lines += (lines.empty() ? "" : ", ") + std::to_string(kernel.line);
+    }
+    throw InputError({file, found[1].line},
+                     "'" + wanted + "' is overloaded (lines " + lines +
+                         "): a contract names one kernel; give each a name of its own");
+  }
+  return found.front();
+}
+
+class Starter {
+ public:
+  Starter(std::string source, std::string shown_source, KernelSignature kernel,
+          std::string contract_path)
+      : source_(std::move(source)),
+        shown_source_(std::move(shown_source)),
+        kernel_(std::move(kernel)),
+        contract_path_(std::move(contract_path)) {
+    for (size_t i = 0; i < kernel_.parameters.size(); ++i) {
+      KernelParameter& parameter = kernel_.parameters[i];
+      if (parameter.name.empty()) parameter.name = "arg" + std::to_string(i);
+      check_parameter(parameter);
+    }
+    const bool writes =
+        std::any_of(kernel_.parameters.begin(), kernel_.parameters.end(), is_output);
+    if (!writes) fail("writes through none of its parameters: there is nothing to judge");
+    for (const KernelTemplateParameter& parameter : kernel_.templates) check_template(parameter);
+    choose_size();
+  }
+
+  /// The contract's text, for the types with which the kernel compiles.
+  std::string text() {
+    if (!has_type_parameters()) {
+      types_ = {"f32"};
+      check_compiles("f32");
+      return contract_text();
+    }
+    std::vector<std::string> compiled;
+    std::string error;
+    for (const char* type : {"f32", "f16", "bf16", "f64", "i32", "i8", "u8"}) {
+      const bool floats_do = !compiled.empty() && std::string(type) == "f64";
+      if (floats_do) break;  // the usual ones serve
+      types_ = {type};
+      try {
+        check_compiles(type);
+        compiled.emplace_back(type);
+      } catch (const InputError& refused) {
+        if (error.empty()) error = refused.what();
+      }
+    }
+    if (compiled.empty()) throw InputError({}, "no usual type compiles; with f32: " + error);
+    types_ = compiled;
+    return contract_text();
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& message) const {
+    throw InputError({shown_source_, kernel_.line}, "kernel '" + kernel_.name + "' " + message);
+  }
+
+  static bool is_output(const KernelParameter& p) { return p.pointer && !p.pointee_const; }
+
+  bool is_type_parameter(const std::string& type) const {
+    return std::any_of(kernel_.templates.begin(), kernel_.templates.end(),
+                       [&](const auto& p) { return p.type == "typename" && p.name == type; });
+  }
+  bool has_type_parameters() const {
+    return std::any_of(kernel_.templates.begin(), kernel_.templates.end(),
+                       [](const auto& p) { return p.type == "typename"; });
+  }
+
+  void check_parameter(const KernelParameter& p) const {
+    if (is_type_parameter(p.type) || dtype_of_cxx(p.type)) return;
+    if (p.pointer && p.type == "void") return;
+    fail("takes '" + p.name + "' of type '" + p.type +
+         "', which is neither a pointer to a plain type nor a scalar: a contract cannot pass it");
+  }
+
+  void check_template(const KernelTemplateParameter& p) const {
+    if (p.name.empty() || p.type.find("...") != std::string::npos ||
+        p.type.find("template") != std::string::npos) {
+      fail("has a template parameter that a contract cannot choose ('" + p.type + "')");
+    }
+  }
+
+  std::string dtype_text(const KernelParameter& p) const {
+    if (is_type_parameter(p.type)) return p.type;
+    if (p.type == "void") return "u8";
+    return std::string(name(*dtype_of_cxx(p.type)));
+  }
+
+  bool is_integer_scalar(const KernelParameter& p) const {
+    if (p.pointer || is_type_parameter(p.type)) return false;
+    const DType type = *dtype_of_cxx(p.type);
+    return is_integer(type) && type != DType::boolean;
+  }
+
+  bool taken(const std::string& word) const {
+    const auto named = [&](const auto& p) { return p.name == word; };
+    return std::any_of(kernel_.parameters.begin(), kernel_.parameters.end(), named) ||
+           std::any_of(kernel_.templates.begin(), kernel_.templates.end(), named);
+  }
+
+  void choose_size() {
+    for (const KernelParameter& p : kernel_.parameters) {
+      if (is_integer_scalar(p)) {
+        size_ = p.name;
+        return;
+      }
+    }
+    size_ = "n";
+    while (taken(size_)) size_ += "_";
+  }
+
+  static bool is_block_name(std::string word) {
+    for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return word.find("block") != std::string::npos || word.find("thread") != std::string::npos;
+  }
+
+  std::string entry() const {
+    std::string entry = kernel_.scope + kernel_.name;
+    if (kernel_.templates.empty()) return entry;
+    entry += "<";
+    for (size_t i = 0; i < kernel_.templates.size(); ++i) {
+      const KernelTemplateParameter& p = kernel_.templates[i];
+      const std::string chosen = "{" + p.name + "}";
+      const bool plain = p.type == "typename" || dtype_of_cxx(p.type);
+      entry +=
+          (i > 0 ? ", " : "") + (plain ? chosen : "static_cast<" + p.type + ">(" + chosen + ")");
+    }
+    return entry + ">";
+  }
+
+  std::string choices_text() const {
+    std::string types, flags, knobs;
+    for (const KernelTemplateParameter& p : kernel_.templates) {
+      if (p.type == "typename") {
+        types += (types.empty() ? "" : ", ") + p.name + " = [" + quoted_list(types_) + "]";
+      } else if (p.type == "bool") {
+        flags += (flags.empty() ? "\"" : ", \"") + p.name + "\"";
+      } else {
+        const bool number =
+            !p.fallback.empty() && p.fallback.find_first_not_of("0123456789") == std::string::npos;
+        knobs += (knobs.empty() ? "" : ", ") + p.name + " = [" +
+                 (number                  ? p.fallback
+                  : is_block_name(p.name) ? "128"
+                                          : "1") +
+                 "]";
+      }
+    }
+    std::string text;
+    if (!types.empty()) {
+      text += "# ? types: which of those that compile does the kernel serve?\n";
+      text += "types = { " + types + " }\n";
+    }
+    if (!knobs.empty()) {
+      text += "# ? knobs: which values does the host choose among?\nknobs = { " + knobs + " }\n";
+    }
+    if (!flags.empty()) text += "flags = [" + flags + "]\n";
+    return text;
+  }
+
+  std::string block_text() const {
+    for (const KernelTemplateParameter& p : kernel_.templates) {
+      if (p.type != "bool" && p.type != "typename" && is_block_name(p.name)) return p.name;
+    }
+    return "128";
+  }
+
+  std::string argument_text(const KernelParameter& p) const {
+    const std::string head = "  { name = \"" + p.name + "\", kind = \"";
+    const std::string dtype = "\", dtype = \"" + dtype_text(p) + "\"";
+    if (p.pointer) {
+      std::string question;
+      if (p.type == "void")
+        question += "  # ? " + p.name + ": what does the void pointer point to?\n";
+      if (is_output(p)) {
+        question += "  # ? " + p.name +
+                    ": its shape; is it only written (output), read first too (inout), or scratch "
+                    "(workspace)?\n";
+      } else {
+        question += "  # ? " + p.name + ": its shape and strides";
+        const auto type = dtype_of_cxx(p.type);
+        const bool whole = type && is_integer(*type) && !is_type_parameter(p.type);
+        question +=
+            whole ? "; if its values are indices: kind = \"index\" and their domain\n" : "\n";
+      }
+      return question + head + (is_output(p) ? "output" : "input") + dtype + ", shape = [\"" +
+             size_ + "\"] },\n";
+    }
+    if (is_integer_scalar(p)) {
+      return "  # ? " + p.name + ": which size, or what else, is passed here?\n" + head + "scalar" +
+             dtype + ", value = \"" + size_ + "\" },\n";
+    }
+    const bool truth = !is_type_parameter(p.type) && dtype_of_cxx(p.type) == DType::boolean;
+    return "  # ? " + p.name + ": which values does the host pass?\n" + head + "scalar" + dtype +
+           ", value = " + (truth ? "[0, 1]" : "[1.0]") + " },\n";
+  }
+
+  std::string formula_text() const {
+    std::string inputs;
+    for (const KernelParameter& p : kernel_.parameters) {
+      if (p.pointer && !is_output(p)) inputs += (inputs.empty() ? "" : " + ") + p.name;
+    }
+    std::string text;
+    for (const KernelParameter& p : kernel_.parameters) {
+      if (!is_output(p)) continue;
+      text += "# ? " + p.name + ": what must it equal? This line only stands for the answer\n" +
+              p.name + " = \"" + (inputs.empty() ? "0" : inputs) + "\"\n";
+    }
+    return text;
+  }
+
+  std::string contract_text() const {
+    const std::string block = block_text();
+    const std::string divisor = block;
+    std::string text =
+        "# A starter contract, made by `assay init` from the kernel's signature at " +
+        fs::path(shown_source_).filename().string() + ":" + std::to_string(kernel_.line) +
+        ".\n# Lines that begin with \"# ?\" ask for what a signature does not say: answer each and "
+        "delete it.\n# `assay check` lists those that are left; docs/contract.md explains every "
+        "key.\n";
+    text += "name = \"" + kernel_.name + "\"\n";
+    text += "source = { cuda = \"" + relative_source() + "\", entry = \"" + entry() + "\" }\n";
+    text += choices_text();
+    text +=
+        "# ? sizes: which are there, from the least to the largest that the kernel must serve?\n";
+    text += "sizes = { " + size_ + " = { min = 0, max = 1000000 } }\n";
+    text += "# ? launch: how does the host launch it?\n";
+    text += "launch = { grid = [\"ceil_div(" + size_ + ", " + divisor + ")\"], block = [" +
+            (block == "128" ? block : "\"" + block + "\"") + "] }\n";
+    text += "args = [  # in the kernel's own order\n";
+    for (const KernelParameter& p : kernel_.parameters) text += argument_text(p);
+    text += "]\n\n[formula]\n" + formula_text();
+    text +=
+        "\n[policy]\n# ? nan: does a NaN among the inputs reach the outputs (\"propagate\"), is "
+        "it passed over (\"ignore\"), or never there (\"exclude\")?\nnan = \"propagate\"\n";
+    return text;
+  }
+
+  std::string relative_source() const {
+    std::error_code ignored;
+    const fs::path folder = fs::absolute(contract_path_).parent_path();
+    const fs::path relative = fs::relative(fs::absolute(source_), folder, ignored);
+    return relative.empty() ? fs::absolute(source_).string() : relative.string();
+  }
+
+  /// Compiles and compares the entry's parameters with what was read.
+  void check_compiles(const std::string& type) const {
+    const Contract contract = parse_contract(contract_text(), contract_path_);
+    Variant variant;
+    for (const TypeParameter& parameter : contract.types) {
+      variant.types[parameter.name] = parse_dtype(type).value();
+    }
+    for (const Knob& knob : contract.knobs) variant.knobs[knob.name] = knob.values.front();
+    for (const std::string& flag : contract.flags) variant.flags[flag] = 0;
+    const Program program = compile(contract, variant, 0);
+    const ptx::Module module = ptx::decode(program.ptx, program.source);
+    const ptx::Function* function = module.find(program.entry);
+    if (function == nullptr) fail("is not in what was compiled");
+    bool same = function->params.size() == kernel_.parameters.size();
+    for (size_t i = 0; same && i < kernel_.parameters.size(); ++i) {
+      const KernelParameter& p = kernel_.parameters[i];
+      const int64_t bytes = p.pointer                   ? 8
+                            : is_type_parameter(p.type) ? byte_size(parse_dtype(type).value())
+                                                        : byte_size(*dtype_of_cxx(p.type));
+      same = function->params[i].bytes == bytes;
+    }
+    if (!same) {
+      fail("has other parameters when it is compiled than its text shows (a macro or an alias?)");
+    }
+  }
+
+  const std::string source_;
+  const std::string shown_source_;
+  KernelSignature kernel_;
+  const std::string contract_path_;
+  std::string size_;
+  std::vector<std::string> types_;
+};
+
+/// FILE.cu:kernel; the kernel is "" when it is left out.
+std::pair<std::string, std::string> split_place(const std::string& text) {
+  std::error_code ignored;
+  if (fs::exists(text, ignored)) return {text, ""};
+  size_t colon = text.rfind(':');
+  while (colon != std::string::npos && colon > 0 && text[colon - 1] == ':') {
+    colon = colon > 1 ? text.rfind(':', colon - 2) : std::string::npos;  // a::b
+  }
+  if (colon == std::string::npos) throw InputError({text}, "no such source file");
+  const std::string file = text.substr(0, colon);
+  if (!fs::exists(file, ignored)) throw InputError({file}, "no such source file");
+  return {file, text.substr(colon + 1)};
+}
+
+}  // namespace
+
+Exit run_init(const Options& options, Streams streams) {
+  const auto [file, kernel] = split_place(options.file);
+  if (fs::is_directory(file))
+    throw InputError({file}, "is a folder, expected a source: FILE.cu:kernel");
+  const KernelSignature signature = find_kernel(file, kernel);
+  const std::string path =
+      options.out.empty() ? (fs::path(file).parent_path() / (signature.name + ".toml")).string()
+                          : options.out;
+  if (!options.out.empty() && fs::exists(options.out) && fs::is_regular_file(options.out)) {
+    throw InputError({options.out}, "is there already; init does not replace a contract");
+  }
+  const std::string text = Starter(file, file, signature, path).text();
+  if (options.out.empty()) {
+    streams.out << text;
+  } else {
+    write_file(options.out, text);
+    streams.err << "assay: wrote " << options.out << " with " << questions_in(text, path).size()
+                << " questions; `assay check " << options.out << "` lists them\n";
+  }
+  return Exit::clean;
+}
+
+}  // namespace assay

@@ -1,0 +1,279 @@
+#include "fuzz/lint.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "compilers/program.hpp"
+#include "compilers/request.hpp"
+#include "fuzz/check_case.hpp"
+#include "generators/generate.hpp"
+#include "generators/pairwise.hpp"
+
+namespace assay {
+
+namespace {
+
+/// How far from its ends a size is looked at for a value that the relations admit.
+constexpr int64_t kNearEnd = 1024;
+
+void add_names(const Expr& node, std::set<std::string>& out) {
+  for (const std::string& name : names_in(node)) out.insert(name);
+}
+void add_names(const ExprPtr& expr, std::set<std::string>& out) {
+  if (expr) add_names(*expr, out);
+}
+
+/// Every name that some part of a contract uses, by what the part is.
+struct UsedNames {
+  std::set<std::string> in_formula;  ///< values: formula, live, domain, valid, scalars' elements
+  std::set<std::string> in_numbers;  ///< sizes and choices: shapes, launches, relations, ...
+  std::set<std::string> in_entries;  ///< {T}, {BLOCK}
+  bool has(const std::string& name) const {
+    return in_formula.contains(name) || in_numbers.contains(name) || in_entries.contains(name);
+  }
+};
+
+void add_braced(const std::string& entry, std::set<std::string>& out) {
+  for (size_t open = entry.find('{'); open != std::string::npos; open = entry.find('{', open + 1)) {
+    out.insert(entry.substr(open + 1, entry.find('}', open) - open - 1));
+  }
+}
+
+void add_operand(const OperandSpec& operand, UsedNames& used) {
+  used.in_numbers.insert(operand.dtype);
+  for (const Dimension& dimension : operand.shape) add_names(dimension.extent, used.in_numbers);
+  for (const StrideRule& rule : operand.strides) add_names(rule.value, used.in_numbers);
+  for (const ExprPtr& value : operand.values) add_names(value, used.in_numbers);
+  for (const ExprPtr* expr : {&operand.align, &operand.value, &operand.when, &operand.overread}) {
+    add_names(*expr, used.in_numbers);
+  }
+  add_names(operand.live, used.in_formula);
+  for (const DomainRange& range : operand.domain) {
+    add_names(range.low, used.in_formula);
+    add_names(range.high, used.in_formula);
+  }
+  for (const auto& [low, high] : operand.valid) {
+    add_names(low, used.in_formula);
+    add_names(high, used.in_formula);
+  }
+  if (!operand.prefix_sum_of.empty()) used.in_formula.insert(operand.prefix_sum_of);
+  if (!operand.alias.empty()) used.in_formula.insert(operand.alias);
+}
+
+UsedNames names_used(const Contract& contract) {
+  UsedNames used;
+  for (const FormulaLine& line : contract.formula) {
+    add_names(line.expr, used.in_formula);
+    for (const auto& [dimension, index] : line.scatter) {
+      used.in_formula.insert(dimension);
+      add_names(index, used.in_formula);
+    }
+  }
+  for (const OracleSpec& oracle : contract.oracles) {
+    for (const OracleRole& role : oracle.roles) {
+      used.in_formula.insert(role.text);
+      add_names(role.expr, used.in_formula);
+    }
+  }
+  for (const OperandSpec& operand : contract.args) add_operand(operand, used);
+  for (const NamedExpr& derived : contract.derive) add_names(derived.expr, used.in_numbers);
+  for (const NamedExpr& relation : contract.require) add_names(relation.expr, used.in_numbers);
+  for (const Ownership& owner : contract.owns) add_names(owner.relation, used.in_numbers);
+  add_names(contract.accuracy.depth, used.in_numbers);
+  add_names(contract.accuracy.online, used.in_numbers);
+  add_braced(contract.source.entry, used.in_entries);
+  for (const LaunchSpec& launch : contract.launches) {
+    for (const auto* extents : {&launch.grid, &launch.block}) {
+      for (const ExprPtr& extent : *extents) add_names(extent, used.in_numbers);
+    }
+    add_names(launch.shared, used.in_numbers);
+    add_names(launch.when, used.in_numbers);
+    add_braced(launch.entry, used.in_entries);
+  }
+  return used;
+}
+
+/// Words of the source and of the headers that it includes; empty when there is no source text.
+std::set<std::string> source_words(const Contract& contract) {
+  std::set<std::string> words;
+  std::error_code ignored;
+  if (contract.source.language == Language::torch ||
+      !std::filesystem::is_regular_file(contract.source.path, ignored)) {
+    return words;
+  }
+  std::string text = read_text(contract.source.path, contract.source.where);
+  for (const IncludedFile& file :
+       included_files(contract.source.path, text, contract.source.include)) {
+    text += "\n" + file.text;
+  }
+  std::string word;
+  for (const char c : text + " ") {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') {
+      word += c;
+    } else if (!word.empty()) {
+      words.insert(word);
+      word.clear();
+    }
+  }
+  return words;
+}
+
+/// Value of a relation when only one size is known: nullopt when it needs more.
+std::optional<bool> holds_alone(const NamedExpr& relation, const std::string& size, int64_t value) {
+  IntegerScope scope;
+  scope.value = [&](std::string_view name) -> std::optional<int64_t> {
+    if (name == size) return value;
+    return std::nullopt;
+  };
+  try {
+    return evaluate_integer(*relation.expr, scope) != 0;
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+/// The relation that forbids a value whatever else is chosen; nullptr when none does.
+const NamedExpr* forbids(const Contract& contract, const std::string& size, int64_t value) {
+  for (const NamedExpr& relation : contract.require) {
+    if (holds_alone(relation, size, value) == false) return &relation;
+  }
+  return nullptr;
+}
+
+/// Looks from `from` towards the inside for a value that is not forbidden.
+const NamedExpr* forbids_end(const Contract& contract, const SizeSpec& size, int64_t from,
+                             int64_t step) {
+  const NamedExpr* first = forbids(contract, size.name, from);
+  for (int64_t i = 0; i < kNearEnd && first != nullptr; ++i) {
+    const int64_t value = from + step * i;
+    if (value < size.min || value > size.max) return first;
+    if (forbids(contract, size.name, value) == nullptr) return nullptr;
+  }
+  return first;
+}
+
+std::string unreachable_text(const SizeSpec& size, const std::string& what,
+                             const NamedExpr& relation) {
+  return "size '" + size.name + "' is never " + what + ": `" + relation.name + "` forbids it";
+}
+
+}  // namespace
+
+std::vector<Lint> questions_in(const std::string& text, const std::string& path) {
+  std::vector<Lint> out;
+  std::istringstream in(text);
+  std::string line;
+  for (int number = 1; std::getline(in, line); ++number) {
+    const size_t at = line.find_first_not_of(" \t");
+    if (at == std::string::npos || line.compare(at, 4, "# ? ") != 0) continue;
+    out.push_back({{path, number, static_cast<int>(at) + 1}, "question", line.substr(at + 4)});
+  }
+  return out;
+}
+
+std::vector<Lint> unused_parts(const Contract& contract) {
+  std::vector<Lint> out;
+  const UsedNames used = names_used(contract);
+  const std::set<std::string> words = source_words(contract);
+  const auto remark = [&](const SourceLocation& where, const std::string& message) {
+    out.push_back({where, "unused", message});
+  };
+  for (const OperandSpec& operand : contract.args) {
+    const bool is_read = operand.kind == OperandKind::input || operand.kind == OperandKind::index;
+    const bool real_scalar = operand.kind == OperandKind::scalar && !operand.values.empty();
+    const bool unread = (is_read || real_scalar) && !used.in_formula.contains(operand.name) &&
+                        (is_read || !used.in_numbers.contains(operand.name));
+    if (unread) {
+      remark(operand.where,
+             "operand '" + operand.name + "' is in no formula: no output depends on its values");
+    }
+  }
+  for (const SizeSpec& size : contract.sizes) {
+    if (!used.has(size.name)) remark(size.where, "size '" + size.name + "' is used nowhere");
+  }
+  for (const NamedExpr& derived : contract.derive) {
+    if (!used.has(derived.name)) {
+      remark(derived.where, "derived value '" + derived.name + "' is used nowhere");
+    }
+  }
+  const auto choice = [&](const SourceLocation& where, const char* what, const std::string& name) {
+    // One-letter names are no macros (compilers/request.hpp).
+    if (used.has(name) || (name.size() > 1 && words.contains(name))) return;
+    remark(where, std::string(what) + " '" + name +
+                      "' is used nowhere: not in the contract, the "
+                      "entry or the source");
+  };
+  for (const TypeParameter& type : contract.types) choice(type.where, "type", type.name);
+  for (const Knob& knob : contract.knobs) choice(knob.where, "knob", knob.name);
+  for (const std::string& flag : contract.flags) choice(contract.flags_where, "flag", flag);
+  return out;
+}
+
+std::vector<Lint> unreachable_sizes(const Contract& contract) {
+  std::vector<Lint> out;
+  for (const SizeSpec& size : contract.sizes) {
+    for (const int64_t value : size.in) {
+      if (const NamedExpr* relation = forbids(contract, size.name, value)) {
+        out.push_back(
+            {size.where, "unreachable", unreachable_text(size, std::to_string(value), *relation)});
+      }
+    }
+    if (!size.in.empty()) continue;
+    if (const NamedExpr* relation = forbids_end(contract, size, size.max, -1)) {
+      out.push_back(
+          {size.where, "unreachable",
+           unreachable_text(size, "near its largest, " + std::to_string(size.max), *relation)});
+    }
+    const NamedExpr* relation = forbids_end(contract, size, size.min, 1);
+    if (relation != nullptr && size.max - size.min >= kNearEnd) {
+      out.push_back(
+          {size.where, "unreachable",
+           unreachable_text(size, "near its least, " + std::to_string(size.min), *relation)});
+    }
+  }
+  return out;
+}
+
+std::vector<Lint> variants_that_fail(const Contract& contract) {
+  std::vector<Lint> out;
+  std::set<std::string> seen;
+  for (const Variant& variant : pairwise_variants(contract)) {
+    try {
+      for (size_t launch = 0; launch < contract.launches.size(); ++launch) {
+        compile(contract, variant, static_cast<int>(launch));
+      }
+    } catch (const InputError& error) {
+      std::string message = error.what();
+      message = message.substr(0, message.find('\n'));
+      if (!seen.insert(message).second) continue;
+      out.push_back(
+          {contract.source.where, "compile", variant.text() + " does not compile: " + message});
+    }
+  }
+  return out;
+}
+
+std::vector<Lint> missing_policies(const Contract& contract, size_t cases) {
+  std::vector<Lint> out;
+  const std::unique_ptr<Device> device = make_ptx_device();
+  Checker checker(contract, *device);
+  std::set<std::string> asked;
+  std::vector<Case> covering = covering_cases(contract);
+  if (covering.size() > cases) covering.resize(cases);
+  for (const Case& c : covering) {
+    for (const std::string& line : checker.check(c).verdict.missing_policies) asked.insert(line);
+  }
+  for (const std::string& line : asked) {
+    out.push_back({{contract.path},
+                   "policy",
+                   "a policy that matters here is missing, add under "
+                   "[policy]: " +
+                       line});
+  }
+  return out;
+}
+
+}  // namespace assay

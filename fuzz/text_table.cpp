@@ -1,0 +1,36 @@
+#include "fuzz/text_table.hpp"
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+
+namespace assay {
+
+std::string format_text(const char* text, ...) {
+  char line[512];
+  va_list arguments;
+  va_start(arguments, text);
+  std::vsnprintf(line, sizeof line, text, arguments);
+  va_end(arguments);
+  return line;
+}
+
+std::string text_table(const std::vector<std::vector<std::string>>& rows, bool last_is_left) {
+  std::vector<size_t> width(rows.front().size(), 0);
+  for (const auto& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) {
+      const std::string pad(width[i] - row[i].size(), ' ');
+      const bool left = i == 0 || (last_is_left && i + 1 == row.size());
+      text += (i == 0 ? "" : "  ") + (left ? row[i] + pad : pad + row[i]);
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace assay

@@ -1,0 +1,15 @@
+// Text as a person reads it: printf into a string, and columns.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace assay {
+
+std::string format_text(const char* text, ...) __attribute__((format(printf, 1, 2)));
+
+/// Columns as wide as their widest cell; the first is left-aligned, the last where it is prose.
+std::string text_table(const std::vector<std::vector<std::string>>& rows,
+                       bool last_is_left = false);
+
+}  // namespace assay

@@ -1,0 +1,30 @@
+// The variants of a contract: every choice of dtypes, knobs and flags.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kernels_under_test/contract.hpp"
+
+namespace assay {
+
+/// Calls `visit` for each variant that the relations over dtypes, knobs and flags alone admit
+/// (others are left to each case's own check), the last choice varying fastest, until it returns
+/// false.
+void for_variants(const Contract& contract, const std::function<bool(const Variant&)>& visit);
+
+/// Whether the relations over dtypes, knobs and flags alone leave room for these choices; those not
+/// made yet are free.
+bool admits_choices(const Contract& contract, const Variant& partial);
+
+/// How many variants the contract admits; 2^20 stands for that many or more.
+int64_t count_variants(const Contract& contract);
+
+/// The variants whose choices are what `only` says ("T=f16", "OP=3"). Throws InputError for a name
+/// or a value that the contract does not have, and when more than `most` remain.
+std::vector<Variant> chosen_variants(const Contract& contract, const std::vector<std::string>& only,
+                                     size_t most);
+
+}  // namespace assay
