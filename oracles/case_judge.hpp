@@ -87,6 +87,7 @@ class CaseJudge {
   }
 
   // What an observer sees (JudgeOptions::observer).
+  bool observing_ = false;  ///< integers: in the first reading of a chunk
   void observe(int64_t place, double exact, bool bounded) const;
   double element_value(uint64_t bits) const;
   void observe_reals(const Value& value);

@@ -30,7 +30,9 @@ void CaseJudge::suspect(int64_t place, const char* rule) { suspects_.push_back({
 /// What the plain reading rejects is compared again in the others.
 void CaseJudge::judge_integers() {
   suspects_.clear();
+  observing_ = static_cast<bool>(options_.observer);
   compare_integers();
+  observing_ = false;  // each element is shown once, beside its plain reading
   for (const Reading& reading : other_readings()) {
     if (suspects_.empty()) break;
     EvaluationSettings other = settings_;
@@ -67,7 +69,7 @@ void CaseJudge::compare_integers() {
     const IntegerExpectation expected = expected_integer(contract_, formula_.graph, root_->node,
                                                          output_->dtype, value.i[at], status);
     if (expected.missing_policy) ask(kAskCast);
-    if (options_.observer) observe(place, element_value(expected.bits), expected.bounded);
+    if (observing_) observe(place, element_value(expected.bits), expected.bounded);
     if (!expected.bounded)
       without_bound(place);
     else if (expected.bits != got_bits(place))
@@ -115,7 +117,7 @@ void CaseJudge::judge_codes(const Node& node) {
                                            of(a.lo, at), of(a.hi, at));
     if (range.missing_policy) ask(kAskCast);
     const __int128 got = to_integer(output_->dtype, got_bits(place));
-    if (options_.observer) {
+    if (observing_) {
       const bool inside = a.v[at] >= static_cast<double>(range.low) - 1 &&
                           a.v[at] <= static_cast<double>(range.high) + 1;
       observe(place, inside ? a.v[at] : static_cast<double>(range.low), range.bounded);

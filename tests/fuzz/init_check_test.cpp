@@ -28,7 +28,8 @@ __global__ void __launch_bounds__(BLOCK)
 
 std::vector<std::string> kinds_of(const Outcome& outcome) {
   std::vector<std::string> kinds;
-  for (const auto& lint : json::parse(outcome.out).at("kernels")[0].at("lints")) {
+  const json parsed = json::parse(outcome.out);
+  for (const auto& lint : parsed.at("kernels")[0].at("lints")) {
     kinds.push_back(lint.at("kind"));
   }
   return kinds;
