@@ -79,7 +79,8 @@ ValueRecipe draw_recipe(const Facts& facts, const OperandSpec& operand, DType ty
 /// A recipe of a class with parameters that suit the type.
 ValueRecipe recipe_of(ValueClass kind, DType type, Random& random);
 /// Exact data for a whole case: sums of the operands' products are exact.
-ValueRecipe exact_recipe(const Facts& facts, DType type, bool first, Random& random);
+ValueRecipe exact_recipe(const Facts& facts, const std::string& operand, DType type, bool first,
+                         Random& random);
 void draw_values(const Facts& facts, Random& random, Case& c);
 void draw_overrides(const Instance& instance, Random& random, Case& c);
 /// Values that tell places apart: two rows are never alike (covering.cpp).

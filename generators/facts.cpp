@@ -53,6 +53,50 @@ void mark_dimensions(const Contract& contract, const Expr* expr, const Mark& mar
       if (dimension.extent) mark(*dimension.extent);
     }
   }
+/// Names of operands in an expression, those of earlier lines included.
+void collect_operands(const Contract& contract, const Expr& node, std::vector<std::string>& out) {
+  if (node.kind == Expr::Kind::name) {
+    if (const OperandSpec* operand = contract.find_operand(node.text)) {
+      const bool value = operand->kind == OperandKind::input || operand->kind == OperandKind::inout;
+      if (value && std::find(out.begin(), out.end(), node.text) == out.end())
+        out.push_back(node.text);
+    }
+    for (const FormulaLine& line : contract.formula)
+      if (line.name == node.text && line.expr.get() != &node &&
+          contract.find_operand(line.name) == nullptr)
+        collect_operands(contract, *line.expr, out);
+    return;
+  }
+  for (const ExprPtr& operand : node.operands) collect_operands(contract, *operand, out);
+}
+
+/// Operands of sums of products inside of exponents.
+void collect_exponent_factors(const Contract& contract, const Expr& node, bool inside,
+                              std::vector<std::string>& out) {
+  if (node.kind == Expr::Kind::name) {
+    if (!inside || contract.find_operand(node.text) != nullptr) return;
+    for (const FormulaLine& line : contract.formula)
+      if (line.name == node.text) collect_exponent_factors(contract, *line.expr, true, out);
+    return;
+  }
+  const bool call = node.kind == Expr::Kind::call;
+  if (call && inside && node.text == "sum") {
+    std::vector<std::string> factors;
+    collect_operands(contract, *node.operands[0], factors);
+    if (factors.size() > 1 && out.empty()) out = factors;
+  }
+  const bool exponent = call && (node.text == "exp" || node.text == "softmax" ||
+                                 node.text == "logsumexp" || node.text == "exp2");
+  for (const ExprPtr& operand : node.operands)
+    collect_exponent_factors(contract, *operand, inside || exponent, out);
+}
+
+/// Directly, or by way of derived values.
+bool depends_on(const Contract& contract, const Expr& node, const std::string& size) {
+  if (mentions(node, size)) return true;
+  return std::any_of(contract.derive.begin(), contract.derive.end(), [&](const NamedExpr& derived) {
+    return mentions(node, derived.name) && depends_on(contract, *derived.expr, size);
+  });
 }
 
 std::vector<int64_t> collect_steps(const Contract& contract) {
@@ -71,6 +115,10 @@ std::vector<int64_t> collect_steps(const Contract& contract) {
   for (const NamedExpr& derived : contract.derive) collect_integers(derived.expr.get(), steps);
   for (const Ownership& owner : contract.owns) collect_integers(owner.relation.get(), steps);
   collect_integers(contract.accuracy.depth.get(), steps);
+  for (const NamedExpr& depth : contract.accuracy.depth_along)
+    collect_integers(depth.expr.get(), steps);
+  collect_integers(contract.accuracy.online.get(), steps);
+  if (contract.accuracy.mma_products > 1) steps.push_back(contract.accuracy.mma_products);
   steps.push_back(32);  // a warp
   std::sort(steps.begin(), steps.end());
   steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
@@ -86,9 +134,15 @@ Facts::Facts(const Contract& contract) : contract(contract), steps(collect_steps
   costly.assign(contract.sizes.size(), false);
   const auto mark = [&](const Expr& extent) {
     for (size_t i = 0; i < contract.sizes.size(); ++i) {
-      if (mentions(extent, contract.sizes[i].name)) costly[i] = true;
+      if (depends_on(contract, extent, contract.sizes[i].name)) costly[i] = true;
     }
   };
+  // A size that only a grid has, as the number of segments of a split, costs threads.
+  for (const LaunchSpec& launch : contract.launches) {
+    for (const ExprPtr& extent : launch.grid) {
+      if (extent) mark(*extent);
+    }
+  }
   for (const OperandSpec& operand : contract.args) {
     const bool judged = operand.kind == OperandKind::output || operand.kind == OperandKind::inout;
     if (judged && contract.find_ownership(operand.name) == nullptr) subset_allowed = false;
@@ -110,6 +164,7 @@ Facts::Facts(const Contract& contract) : contract(contract), steps(collect_steps
       mark_dimensions(contract, index.get(), mark);
       mark_dimensions(contract, line.expr.get(), mark);
     }
+    collect_exponent_factors(contract, *line.expr, false, exponent_factors);
     exponential |= calls(*line.expr, {"exp", "exp2", "softmax", "logsumexp", "sigmoid", "tanh"});
     variance |= calls(*line.expr, {"var", "rsqrt", "sqrt", "mean"});
   }

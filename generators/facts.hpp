@@ -23,6 +23,9 @@ struct Facts {
   bool exponential = false;     ///< the formula has exp, softmax or logsumexp
   bool variance = false;        ///< the formula has var or a square root
   int value_inputs = 0;         ///< inputs and inouts
+  /// Operands whose products are summed into exponents (queries and keys), in order of appearance;
+  /// empty where exponents are operands themselves.
+  std::vector<std::string> exponent_factors;
 };
 
 /// Positions of dimensions of `operand` whose stride a case may choose; empty when other strides

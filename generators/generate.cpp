@@ -22,23 +22,31 @@ int64_t draw_budget(int64_t work_limit, Random& random) {
   return std::min(high, budget + random.below(budget));
 }
 
-/// Halves the largest costly size; false when all are at their minimum.
+/// The next smaller of a list, or half, rounded up; the value itself when there is none.
+int64_t smaller(const SizeSpec& size, int64_t value) {
+  if (size.in.empty()) return std::max(size.min, value / 2 + (value & 1));
+  int64_t next = value;
+  for (const int64_t other : size.in) {
+    if (other >= 1 && other < value && (next == value || other > next)) next = other;
+  }
+  return next;
+}
+
+/// Shrinks the largest costly size; false when all are at their minimum.
 bool shrink_sizes(const Facts& facts, Case& c) {
   const std::vector<SizeSpec>& sizes = facts.contract.sizes;
   int64_t* largest = nullptr;
-  int64_t least = 0;
+  int64_t next = 0;
   for (size_t i = 0; i < sizes.size(); ++i) {
     int64_t& value = c.sizes[sizes[i].name];
-    if (!facts.costly[i] || !sizes[i].in.empty() || value <= std::max<int64_t>(sizes[i].min, 1)) {
-      continue;
-    }
+    if (!facts.costly[i] || value <= 1 || smaller(sizes[i], value) == value) continue;
     if (largest == nullptr || value > *largest) {
       largest = &value;
-      least = sizes[i].min;
+      next = smaller(sizes[i], value);
     }
   }
   if (largest == nullptr) return false;
-  *largest = std::max(least, *largest / 2 + (*largest & 1));
+  *largest = next;
   return true;
 }
 
@@ -80,6 +88,16 @@ bool mend(const Facts& facts, Case& c, int attempt, Random& random) {
   }
 }
 
+/// Attention's least case costs a head's length of products a key: work for some keys on top of it.
+int64_t nested_work(const Facts& facts) {
+  if (facts.exponent_factors.empty()) return 0;
+  try {
+    return 64 * work_estimate(instantiate(facts.contract, least_case(facts.contract)));
+  } catch (const InputError&) {
+    return 0;  // relations forbid it
+  }
+}
+
 /// Ordinary sizes, or one of the far kinds. Returns the work that the case may cost.
 int64_t draw_geometry(const Facts& facts, int64_t work_limit, Random& random, Case& c) {
   const double style = unit_real(random.next());
@@ -89,7 +107,8 @@ int64_t draw_geometry(const Facts& facts, int64_t work_limit, Random& random, Ca
   if (style < 0.17 && draw_many_blocks(facts, random, c)) return far_work;
   c.layouts.clear();
   c.blocks.clear();
-  const int64_t budget = draw_budget(work_limit, random);
+  const int64_t extra = nested_work(facts);
+  const int64_t budget = std::min(work_limit, draw_budget(work_limit, random) + extra / 4);
   draw_sizes(facts, budget, random, c);
   // Threads count too: a thousand rows of one element cost a thousand blocks.
   return std::min(work_limit, 4 * budget + 1024);

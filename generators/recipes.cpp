@@ -199,8 +199,29 @@ ValueRecipe draw_recipe(const Facts& facts, const OperandSpec& operand, DType ty
   return recipe_of(draw_class(kFloating, random), type, random);
 }
 
-ValueRecipe exact_recipe(const Facts& facts, DType type, bool first, Random& random) {
+namespace {
+
+/// Exponents that are sums of products: equal ones (a factor of zeros, or of ones beside rows of
+/// one value each) or integers, and integers to be averaged.
+ValueRecipe exact_factor_recipe(const Facts& facts, const std::string& operand, DType type,
+                                Random& random) {
+  const auto& factors = facts.exponent_factors;
+  const auto place = std::find(factors.begin(), factors.end(), operand);
+  if (place == factors.end()) return {"exact", {}};
+  if (place == factors.begin()) {
+    if (random.chance(0.5)) return {"equal", {{"value", 1}}};
+    return {"equal", {{"value", 0}}};
+  }
+  if (random.chance(0.5)) return recipe_of(ValueClass::equal_rows, type, random);
+  return {"exact", {{"limit", random.pick({1, 8})}}};
+}
+
+}  // namespace
+
+ValueRecipe exact_recipe(const Facts& facts, const std::string& operand, DType type, bool first,
+                         Random& random) {
   if (is_integer(type)) return recipe_of(ValueClass::exact, type, random);
+  if (!facts.exponent_factors.empty()) return exact_factor_recipe(facts, operand, type, random);
   if (facts.exponential) {
     return recipe_of(random.chance(0.6) ? ValueClass::exact_logits : ValueClass::equal_rows, type,
                      random);
@@ -227,7 +248,7 @@ void draw_values(const Facts& facts, Random& random, Case& c) {
       recipe = carrier == 0 ? recipe_of(ValueClass::witness, type, random)
                             : ValueRecipe{"equal", {{"value", 1}}};
     } else if (is_value && exact) {
-      recipe = exact_recipe(facts, type, first, random);
+      recipe = exact_recipe(facts, operand.name, type, first, random);
     } else {
       recipe = draw_recipe(facts, operand, type, random);
     }

@@ -86,7 +86,20 @@ class TermCounter {
     return size != instance_.names.end() && is_reduced ? bit_of(size->first, size->second) : 0;
   }
 
+  /// A gather has the dimensions of its operand that no index subscripts, and those of the indices.
+  uint32_t gathered(const Expr& node) {
+    uint32_t all = walk(*node.operands[0]);
+    for (const std::string& label : node.labels) {
+      for (size_t d = 0; d < dims_.size(); ++d) {
+        if (dims_[d].first == label) all &= ~(uint32_t{1} << d);
+      }
+    }
+    for (size_t i = 1; i < node.operands.size(); ++i) all |= walk(*node.operands[i]);
+    return all;
+  }
+
   uint32_t walk(const Expr& node) {
+    if (node.kind == Expr::Kind::index) return gathered(node);
     if (node.kind == Expr::Kind::name) return named(node.text);
     if (node.kind == Expr::Kind::member) return named(node.operands[0]->text);
     uint32_t all = 0, reduced = 0;
@@ -95,11 +108,6 @@ class TermCounter {
       const bool is_dimension = node.kind == Expr::Kind::call && i > 0 &&
                                 operand.kind == Expr::Kind::name && !is_operand(operand.text);
       (is_dimension ? reduced : all) |= walk(operand);
-    }
-    if (node.kind == Expr::Kind::index) {
-      for (const std::string& label : node.labels) {
-        if (!label.empty()) all &= ~known_bit(label);
-      }
     }
     if (reduced == 0) return all;
     most_ = std::max(most_, volume(all | reduced));

@@ -151,6 +151,9 @@ struct Accuracy {
   DType accumulate = DType::f32;
   MathMode math = MathMode::precise;
   ExprPtr depth;  ///< additions on the longest path of a reduction; null: n - 1
+  std::vector<NamedExpr> depth_along;  ///< the same, of reductions over one dimension
+  std::string mma;                     ///< "m16n8k16": products of narrow types add in tensor cores
+  int64_t mma_products = 0;            ///< its k; 0: no tensor cores
   ExpForm exp = ExpForm::direct;
   ExprPtr online;  ///< block length of an online softmax; null: not online
   VarianceForm variance = VarianceForm::two_pass;

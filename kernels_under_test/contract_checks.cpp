@@ -346,6 +346,21 @@ void check_launch(const LaunchSpec& launch, const Scope& everything) {
   check(launch.shared, everything, "'shared' of a launch");
 }
 
+void check_depths(const Contract& contract, const Scope& everything) {
+  Names known;
+  for (const OperandSpec& operand : contract.args)
+    for (const std::string& dimension : dimensions_of(operand))
+      if (!contains(known, dimension)) known.push_back(dimension);
+  for (const SizeSpec& size : contract.sizes)
+    if (!contains(known, size.name)) known.push_back(size.name);
+  for (const NamedExpr& depth : contract.accuracy.depth_along) {
+    if (!contains(known, depth.name))
+      throw InputError(depth.where, "'depth' names '" + depth.name + "', which is no dimension" +
+                                        suggestion(depth.name, known));
+    check(depth.expr, everything, "'depth' of [accuracy]");
+  }
+}
+
 }  // namespace
 
 void check_names(const Contract& contract) {
@@ -365,6 +380,7 @@ void check_names(const Contract& contract) {
   for (const LaunchSpec& launch : contract.launches) check_launch(launch, everything);
   check_passed(contract);
   check(contract.accuracy.depth, everything, "'depth' of [accuracy]");
+  check_depths(contract, everything);
   check(contract.accuracy.online, everything, "'online' of [accuracy]");
   for (const OracleSpec& oracle : contract.oracles)
     for (const OracleRole& role : oracle.roles)

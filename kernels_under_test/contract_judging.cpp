@@ -1,5 +1,7 @@
 // What decides whether an answer is right: formula or oracle, ownership, accuracy, policy,
 // properties.
+#include <regex>
+
 #include "kernels_under_test/contract_parts.hpp"
 #include "kernels_under_test/relations.hpp"
 
@@ -169,10 +171,42 @@ void read_ownership(const TomlValue& value, Contract& contract) {
   }
 }
 
+namespace {
+
+/// An expression, or one a dimension: `depth = { D = "D / 16", token = "..." }`.
+void read_depth(const TableReader& table, Accuracy& accuracy) {
+  const TomlValue* depth = table.find("depth");
+  if (depth == nullptr) return;
+  if (depth->kind != TomlValue::Kind::table) {
+    accuracy.depth = table.expression("depth");
+    return;
+  }
+  for (const TomlEntry& entry : depth->entries)
+    accuracy.depth_along.push_back(
+        {entry.key, expect_expression(entry.value, "'depth' along '" + entry.key + "'"),
+         entry.where});
+}
+
+/// The shape of the instruction, as PTX spells it.
+void read_mma(const TableReader& table, Accuracy& accuracy) {
+  const TomlValue* mma = table.find("mma");
+  if (mma == nullptr) return;
+  accuracy.mma = expect_string(*mma, "'mma' of [accuracy]");
+  static const std::regex shape("m[0-9]{1,3}n[0-9]{1,3}k([0-9]{1,3})");
+  std::smatch match;
+  if (!std::regex_match(accuracy.mma, match, shape) || std::stoi(match[1]) == 0)
+    throw InputError(mma->text_where, "'" + accuracy.mma +
+                                          "' is no shape of mma or wmma; expected e.g. "
+                                          "\"m16n8k16\"");
+  accuracy.mma_products = std::stoi(match[1]);
+}
+
+}  // namespace
+
 void read_accuracy(const TomlValue& value, Contract& contract) {
-  const TableReader table(
-      value, "[accuracy]",
-      {"accumulate", "math", "depth", "exp", "online", "variance", "weak_reason", "peer_ratio"});
+  const TableReader table(value, "[accuracy]",
+                          {"accumulate", "math", "depth", "mma", "exp", "online", "variance",
+                           "weak_reason", "peer_ratio"});
   Accuracy& accuracy = contract.accuracy;
   if (const TomlValue* accumulate = table.find("accumulate"))
     accuracy.accumulate = expect_choice<DType>(*accumulate, "'accumulate'",
@@ -186,7 +220,8 @@ void read_accuracy(const TomlValue& value, Contract& contract) {
     accuracy.math = expect_choice<MathMode>(
         *math, "'math'",
         {{"precise", MathMode::precise}, {"fast", MathMode::fast}, {"triton", MathMode::triton}});
-  accuracy.depth = table.expression("depth");
+  read_depth(table, accuracy);
+  read_mma(table, accuracy);
   if (const TomlValue* exp = table.find("exp"))
     accuracy.exp = expect_choice<ExpForm>(
         *exp, "'exp'", {{"direct", ExpForm::direct}, {"prescaled", ExpForm::prescaled}});

@@ -59,7 +59,8 @@ const Value& RowEvaluator::at(int id, const Chunk& chunk) {
   Value& value = values_[static_cast<size_t>(id)];
   Grid grid = grid_of(node.dims, chunk);
   if (value.valid && value.grid == grid) {
-    if (node.op != Op::settle) return value;
+    // These share arrays with their first argument.
+    if (node.op != Op::settle && node.op != Op::rescaled && node.op != Op::hull) return value;
     const Value& source = at(node.args[0], chunk);
     if (source.generation == value.source_generation) return value;
   }
@@ -127,6 +128,10 @@ void NodeWork::evaluate() {
       return from_integers();
     case Op::settle:
       return settle();
+    case Op::rescaled:
+      return rescaled();
+    case Op::hull:
+      return hull();
     case Op::function:
       return node_.integral ? special_value() : function();
     default:

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -86,10 +87,17 @@ struct EvaluationSettings {
   std::optional<CastOverflowPolicy> cast_overflow;
   VarianceForm variance = VarianceForm::two_pass;
   int64_t depth = -1;                      ///< additions on the longest path; -1: n - 1
+  std::map<std::string, int64_t> depth_along;  ///< the same, of reductions over one dimension
   int64_t online = 0;                      ///< block length of an online softmax; 0: not online
   const rows::Kernels* kernels = nullptr;  ///< null: the machine's best
   int only = -1;                           ///< the one node that errs, for explanations; -1: all
 };
+
+/// Additions on the longest path of a reduction of n terms: what the contract states, at most n - 1.
+/// Of a sum in tensor cores: their steps, and additions of the partial sums; unless stated
+/// ceil(n / k) instructions, which also covers every split into whole instructions.
+int64_t reduction_depth(const EvaluationSettings& settings, const Graph& graph, const Node& node,
+                        int64_t n);
 
 class RowEvaluator {
  public:

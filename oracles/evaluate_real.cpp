@@ -247,13 +247,11 @@ void NodeWork::function() {
     const auto table = accuracy_rows("exp", settings.accumulate, settings.math);
     rows::Accuracy accuracy = accuracy_of(table.front());
     rows::Rounding rounding = rounding_of(settings.accumulate, settings.flush);
-    if (node_.nonpositive) accuracy.argument_limit = 0;
-    if (settings.online > 0 && !out_.grid.extent.empty()) {
-      // Each new maximum multiplies what was summed before by one more rounded exponential.
-      const double blocks = std::ceil(static_cast<double>(out_.grid.extent.back()) /
-                                      static_cast<double>(settings.online));
-      accuracy.relative += blocks * (accuracy.ulps * 2 + 1) * rounding.u;
-    }
+    // x log2e - m log2e at x = m is a rounding error of either sign.
+    const Node* exponent = &argument_node(0);
+    while (exponent->op == Op::settle)
+      exponent = &evaluator_.graph_.nodes[static_cast<size_t>(exponent->args[0])];
+    if (node_.nonpositive && exponent->op != Op::prescaled) accuracy.argument_limit = 0;
     if (!errs()) {
       accuracy = {};
       rounding.eta = 0;

@@ -34,9 +34,10 @@ struct Element {
 class Reducer {
  public:
   /// `errs` off: the terms' own allowances pass through, the reduction adds none.
-  Reducer(const Node& node, const EvaluationSettings& settings, const rows::Kernels& kernels,
-          bool errs)
+  Reducer(const Node& node, int64_t depth, const EvaluationSettings& settings,
+          const rows::Kernels& kernels, bool errs)
       : node_(node),
+        depth_(static_cast<double>(depth)),
         settings_(settings),
         kernels_(kernels),
         rounding_(rounding_of(settings.accumulate, settings.flush)),
@@ -57,17 +58,39 @@ class Reducer {
   }
 
  private:
-  double depth(int64_t n) const {
-    const int64_t any_order = std::max<int64_t>(n - 1, 0);
-    return static_cast<double>(settings_.depth < 0 ? any_order
-                                                   : std::min(settings_.depth, any_order));
-  }
-
   /// Relative to sum|t|. Any order: (n - 1) u (Jeannerod & Rump 2013). A path of h additions:
   /// (1 + u/(1 + u))^h - 1 <= h u (1 + h u) for h u <= 1.
   double growth(int64_t n) const {
-    const double h = depth(n);
-    return h * u_ * (h < static_cast<double>(n - 1) ? 1 + h * u_ : 1);
+    if (node_.mma_products > 0) {
+      const double h = depth_ * step_error();
+      return h <= 1 ? h * (1 + h) : kInfinity;
+    }
+    return depth_ * u_ * (depth_ < static_cast<double>(n - 1) ? 1 + depth_ * u_ : 1);
+  }
+
+  /// Of one step of a tensor core, relative to the magnitudes that it adds: each of the k products
+  /// and the accumulator is cut to a multiple of 2^(-23 - e) of the largest, the sum to the
+  /// accumulator's precision.
+  double step_error() const {
+    const double addends = node_.mma_products + 1;
+    return (addends * std::ldexp(1.0, -23 - node_.mma_extra_bits) + 2 * rounding_.u) * own_;
+  }
+
+  /// Tensor cores cut to multiples of the smallest subnormal, and may drop smaller products; an
+  /// online softmax multiplies its sums once a block.
+  double underflow(int64_t n) const {
+    double etas = 0;
+    if (node_.mma_products > 0) etas = depth_ * (node_.mma_products + 2) * 2;
+    if (settings_.online > 0)
+      etas += std::ceil(static_cast<double>(n) / static_cast<double>(settings_.online));
+    return etas * rounding_.eta * own_;
+  }
+
+  /// 2^p: the accumulator's precision, or that of a tensor core's adder where it is less.
+  double exact_limit() const {
+    const double limit = 1 / rounding_.u;
+    if (node_.mma_products == 0) return limit;
+    return std::min(limit, std::ldexp(1.0, 24 + std::min(node_.mma_extra_bits, 0)));
   }
 
   double flushed(int64_t n) const {
@@ -76,16 +99,17 @@ class Reducer {
 
   /// growth sum|t| bounds every order of adding n terms; the terms' own deviations add.
   Element sum(const Row& row) const {
-    const rows::RowSum s = kernels_.sum(row.n, row.v, row.e, row.lo, row.hi, 1 / rounding_.u);
+    const rows::RowSum s = kernels_.sum(row.n, row.v, row.e, row.lo, row.hi, exact_limit());
     Element out{s.v, s.e, 0, 0};
     const bool fits = s.magnitude < rounding_.largest * (1 - 2 * rounding_.u);
     if (s.exact && !(settings_.flush && s.magnitude != 0) && (fits || !settings_.widen)) return out;
     if (!std::isfinite(s.v)) return not_finite(row, out, s.lo + s.hi);
     const double all = s.magnitude + std::max(s.lo, s.hi);
-    const double own = s.exact ? 0 : growth(row.n) * all + flushed(row.n);
+    // Exact sums may still pass through a subnormal partial sum that is flushed.
+    const double own = flushed(row.n) + (s.exact ? 0 : growth(row.n) * all + underflow(row.n));
     out.lo = (s.lo + own) * rows::kOutward;
     out.hi = (s.hi + own) * rows::kOutward;
-    if (settings_.widen && all >= rounding_.largest * (1 - 2 * rounding_.u)) overflow(s, out);
+    if (settings_.widen && all >= rounding_.largest * (1 - 2 * rounding_.u)) overflow(row, out);
     return out;
   }
 
@@ -108,13 +132,26 @@ class Reducer {
     return against >= rounding_.largest * (1 - 2 * rounding_.u);
   }
 
-  /// A partial sum may be infinite. With terms of one sign so may the total; with both, anything.
-  static void overflow(const rows::RowSum& s, Element& out) {
-    const bool one_sign = std::fabs(s.v) >= s.magnitude * (1 - 0x1p-30);
-    if (!one_sign)
+  /// A partial sum of the terms of one sign may be infinite: then so may be the total, or, with an
+  /// infinity of the other sign too, NaN.
+  void overflow(const Row& row, Element& out) const {
+    double up = 0;
+    double down = 0;
+    for (int64_t k = 0; k < row.n; ++k) {
+      const double e = row.e == nullptr ? 0 : row.e[k];
+      up += std::max(0.0, row.v[k] + (row.hi == nullptr ? 0 : row.hi[k]) + e);
+      down += std::max(0.0, (row.lo == nullptr ? 0 : row.lo[k]) + e - row.v[k]);
+    }
+    const double limit = rounding_.largest * (1 - 4 * rounding_.u);
+    const double grown = (1 + growth(row.n)) * (1 + 0x1p-20);
+    const bool above = up * grown >= limit;
+    const bool below = down * grown >= limit;
+    if (above && below)
       out.lo = out.hi = kNan;
-    else
-      (s.v > 0 ? out.hi : out.lo) = kInfinity;
+    else if (above)
+      out.hi = kInfinity;
+    else if (below)
+      out.lo = kInfinity;
   }
 
   /// Division by n; a kernel may multiply by the rounded reciprocal instead, one rounding more.
@@ -302,6 +339,7 @@ class Reducer {
   }
 
   const Node& node_;
+  const double depth_;
   const EvaluationSettings& settings_;
   const rows::Kernels& kernels_;
   const rows::Rounding rounding_;
@@ -310,6 +348,28 @@ class Reducer {
 };
 
 }  // namespace
+
+int64_t reduction_depth(const EvaluationSettings& settings, const Graph& graph, const Node& node,
+                        int64_t n) {
+  int64_t stated = settings.depth;
+  if (!settings.depth_along.empty()) {
+    int64_t nested = 0;
+    for (const int dim : node.reduced) {
+      const auto found = settings.depth_along.find(graph.dims[static_cast<size_t>(dim)]);
+      if (found == settings.depth_along.end() || nested < 0)
+        nested = -1;
+      else
+        nested += found->second;
+    }
+    if (nested >= 0) stated = nested;
+  }
+  const bool tensor = node.mma_products > 0;
+  const int64_t most = std::max<int64_t>(tensor ? n : n - 1, 0);
+  if (!tensor) return stated < 0 ? most : std::min(stated, most);
+  const int64_t instruction = int64_t{node.mma_products} * node.mma_steps;
+  const int64_t chain = (n + instruction - 1) / instruction;
+  return (stated < 0 ? chain : std::min(stated, most)) * node.mma_steps;
+}
 
 void NodeWork::reduction() {
   const Value& a = argument(0);
@@ -321,7 +381,9 @@ void NodeWork::reduction() {
   const bool contiguous = axes.empty() || (axes.size() == 1 && axes[0].stride[0] == 1);
   auto& buffers = *evaluator_.buffers_;
   const double* arrays_in[4] = {a.v, a.e, a.lo, a.hi};
-  const Reducer reducer(node_, evaluator_.settings_, *evaluator_.kernels_, errs());
+  const int64_t depth =
+      reduction_depth(evaluator_.settings_, evaluator_.graph_, node_, reduced.size);
+  const Reducer reducer(node_, depth, evaluator_.settings_, *evaluator_.kernels_, errs());
   const auto row_at = [&](int64_t offset) {
     const double* place[4] = {};
     for (int which = 0; which < 4; ++which) {
@@ -354,6 +416,42 @@ void NodeWork::reduction() {
         }
       });
   flags(seen);
+  if (node_.args.size() == 3 && evaluator_.settings_.widen) running_overflow();
+}
+
+/// Sums of an online softmax: t where the weight may not be 0, as if each weight were 1.
+void NodeWork::running_overflow() {
+  const Value& t = argument(1);
+  const Value& w = argument(2);
+  const Grid reduced = grid_of(node_.reduced, chunk_);
+  const double limit = format_of(evaluator_.settings_.accumulate).largest * (1 - 0x1p-20);
+  const auto of = [](const double* array, int64_t k) { return array == nullptr ? 0 : array[k]; };
+  double* lo = out_.own_lo.get(1);
+  double* hi = out_.own_hi.get(1);
+  if (out_.lo == nullptr) std::fill_n(lo, out_.grid.size, 0.0);
+  if (out_.hi == nullptr) std::fill_n(hi, out_.grid.size, 0.0);
+  out_.lo = lo;
+  out_.hi = hi;
+  for_runs<2>(out_.grid, {&t.grid, &w.grid},
+              [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
+                for (int64_t k = 0; k < n; ++k) {
+                  double up = 0;
+                  double down = 0;
+                  for_runs<2>(
+                      reduced, {&t.grid, &w.grid},
+                      [&](int64_t, int64_t m, const auto& first, const auto& step) {
+                        for (int64_t j = 0; j < m; ++j) {
+                          const int64_t at = offset[0] + k * stride[0] + first[0] + j * step[0];
+                          const int64_t kw = offset[1] + k * stride[1] + first[1] + j * step[1];
+                          if (w.v[kw] == 0 && of(w.hi, kw) == 0 && of(w.e, kw) == 0) continue;
+                          up += std::max(0.0, t.v[at] + of(t.hi, at) + of(t.e, at));
+                          down += std::max(0.0, of(t.lo, at) + of(t.e, at) - t.v[at]);
+                        }
+                      });
+                  // An infinity times a factor that has vanished is NaN.
+                  if (!(up < limit) || !(down < limit)) lo[done + k] = hi[done + k] = kNan;
+                }
+              });
 }
 
 }  // namespace assay

@@ -18,8 +18,9 @@ double element(const double* array, int64_t k) { return array == nullptr ? 0 : a
 /// A cumulative sum so far.
 class RunningSum {
  public:
-  RunningSum(const EvaluationSettings& settings, bool exact, bool errs)
+  RunningSum(const EvaluationSettings& settings, int64_t depth, bool exact, bool errs)
       : settings_(settings),
+        depth_(depth),
         rounding_(rounding_of(settings.accumulate, settings.flush)),
         limit_(rounding_.largest * (1 - 2 * rounding_.u)),
         exact_(exact),
@@ -50,8 +51,7 @@ class RunningSum {
     }
     const double all = magnitude_ + std::max(lo_, hi_);
     const double any_order = static_cast<double>(std::max<int64_t>(terms_ - 1, 0));
-    const double most = static_cast<double>(settings_.depth);
-    const double h = settings_.depth < 0 ? any_order : std::min(most, any_order);
+    const double h = std::min(static_cast<double>(depth_), any_order);
     const double path = h * rounding_.u * (1 + h * rounding_.u);
     const double flushed = settings_.flush ? any_order * rounding_.min_normal : 0;
     const double own = errs_ ? (exact_ ? 0 : path * all) + flushed : 0;
@@ -70,6 +70,7 @@ class RunningSum {
   }
 
   const EvaluationSettings& settings_;
+  const int64_t depth_;
   const rows::Rounding rounding_;
   const double limit_;
   const bool exact_;
@@ -126,7 +127,8 @@ void NodeWork::scan() {
     // Multiples of a quantum, all partial sums within the precision: every prefix is exact too.
     const rows::RowSum whole =
         evaluator_.kernels_->sum(n, line.data(), nullptr, nullptr, nullptr, limit);
-    RunningSum sum(evaluator_.settings_, clean && whole.exact, errs());
+    const int64_t depth = reduction_depth(evaluator_.settings_, evaluator_.graph_, node_, n);
+    RunningSum sum(evaluator_.settings_, depth, clean && whole.exact, errs());
     for (int64_t i = 0; i < n; ++i) {
       const int64_t j = reversed ? n - 1 - i : i;
       const int64_t k = base + j * step;

@@ -374,7 +374,7 @@ class Explainer {
 
   static bool may_err(const Node& n) {
     return n.op == Op::settle || n.op == Op::sum || n.op == Op::mean || n.op == Op::var ||
-           n.op == Op::div || n.op == Op::prescaled ||
+           n.op == Op::div || n.op == Op::prescaled || n.op == Op::rescaled ||
            (n.op == Op::function && !n.integral && !find_function(n.text)->exact);
   }
 
@@ -387,14 +387,19 @@ class Explainer {
   std::string term_name(const Node& n) const {
     const std::string text = node_text(n);
     const bool welford = settings_.variance == VarianceForm::welford;
-    const int64_t any_order = std::max<int64_t>(reduced_count(n) - 1, 0);
-    const int64_t depth = settings_.depth < 0 ? any_order : std::min(settings_.depth, any_order);
+    const int64_t depth = reduction_depth(settings_, formula_.graph, n, reduced_count(n));
     switch (n.op) {
       case Op::settle:
         return "rounding of " + node_text(node(n.args[0])) + " to " + std::string(name(n.type)) +
                (n.weight > 1 ? ": " + std::to_string(n.weight) + " u" : ": u");
       case Op::sum:
+        if (n.mma_products > 0)
+          return text + ": " + std::to_string(depth) + " steps of tensor cores, each (" +
+                 std::to_string(n.mma_products) + " + 1) 2^" +
+                 std::to_string(-23 - n.mma_extra_bits) + " + 2 u of sum|terms|";
         return text + ": " + std::to_string(depth) + " u sum|terms|";
+      case Op::rescaled:
+        return text + ": a factor at each new maximum";
       case Op::mean:
         if (welford) return text + ": Welford, " + std::to_string(depth) + " steps of 7 u max|x|";
         return text + ": " + std::to_string(depth) + " u sum|terms| / n, and the reciprocal of n";
@@ -432,7 +437,11 @@ class Explainer {
       case Op::settle:
       case Op::prescaled:
         return "IEEE 754-2019, round to nearest";
+      case Op::rescaled:
+        return "docs/judging/attention.md";
       case Op::sum:
+        if (n.mma_products > 0) return "Fasi et al. 2021; docs/judging/matmul.md";
+        return "Jeannerod & Rump 2013";
       case Op::mean:
         return "Jeannerod & Rump 2013";
       case Op::var:

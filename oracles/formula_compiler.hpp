@@ -90,6 +90,11 @@ class FormulaCompiler {
   /// x, where `id` is (x - mean(x))^2 over the same dimensions; -1 for anything else. The variance
   /// is a primitive: composing it from its parts would lose that sum(x - mean) is 0.
   int variance_argument(int id, const std::vector<int>& reduced) const;
+  /// The type of both factors of a product that tensor cores add, if they may.
+  std::optional<DType> tensor_core_type(int id) const;
+  /// The narrow type that holds every value of this node; f64 for values that any type holds (0).
+  std::optional<DType> narrow_type(int id) const;
+  void add_in_tensor_cores(Node& sum, int product) const;
   int pair_choice(const Expr& e);
   DType type_argument(const Expr& e) const;
   int typed(const Expr& e);
@@ -104,6 +109,13 @@ class FormulaCompiler {
   /// The rounding of an exponent that is a difference: 2u|x - m|, or with exp2(x log2e - m log2e)
   /// also u (|x| + |m|).
   int exponent(int id, const Expr& e);
+
+  // graph_weights.cpp
+  int rescaled(int weight, int difference, const Expr& e);
+  int unrounded(int id, double& roundings) const;
+  bool is_weight(int id) const;
+  void add_running(Node& sum) const;
+  int weighted_mean(int id, const Expr& e);
 
   // graph.cpp: outputs
   void add_root(const FormulaLine& line, const OperandSpec& operand, int id);

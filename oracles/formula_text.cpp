@@ -51,6 +51,8 @@ class Writer {
         return operand(n);
       case Op::settle:
       case Op::prescaled:
+      case Op::rescaled:
+      case Op::hull:
       case Op::to_real:
         return arg(n, 0);
       default:

@@ -95,6 +95,7 @@ std::string FormulaCompiler::key_of(const Node& node) {
   put(static_cast<int>(node.type));
   put(node.weight);
   put(node.nonpositive);
+  put(node.mma_products);
   put(node.integer);
   key.append(";").append(node.text).append(";");
   put(static_cast<int64_t>(std::bit_cast<uint64_t>(node.real)));

@@ -65,6 +65,8 @@ enum class Op : uint8_t {
   // What a kernel's arithmetic does to the exact value of its argument.
   settle,     ///< `weight` roundings into `type`
   prescaled,  ///< difference, x, m: the rounding of x log2e - m log2e
+  rescaled,   ///< e^(x - max(x)), x: what an online softmax's factors add, along `reduced`
+  hull,       ///< q, w, t: q = sum(w t) / sum(w) over `reduced` lies within the hull of t
 };
 
 struct Node {
@@ -83,6 +85,11 @@ struct Node {
   int64_t integer = 0;
   DType type = DType::f32;  ///< settle: format; load, gather: the operand's dtype
   int weight = 1;
+  /// sum: products that one step of a tensor core adds, steps of an instruction, and bits kept
+  /// below the 24 of f32 (tensor_core_table.hpp); 0 products: ordinary additions.
+  int mma_products = 0;
+  int mma_steps = 0;
+  int mma_extra_bits = 0;
   bool nonpositive = false;  ///< exp: its argument is x - max(x), which rounds to at most 0
   /// Significand bits that hold any value of this node exactly; 0 when no bound is known.
   int bits = 0;

@@ -5,6 +5,7 @@
 
 #include "kernels_under_test/formula_functions.hpp"
 #include "oracles/formula_compiler.hpp"
+#include "oracles/tensor_core_table.hpp"
 
 namespace assay {
 
@@ -125,6 +126,10 @@ int FormulaCompiler::reduction(const Expr& e) {
   const bool stays_integral = op->second != Op::mean && op->second != Op::var;
   n.integral = node(arg).integral && stays_integral;
   n.args = {n.integral ? arg : arithmetic(arg, e)};
+  if (n.op == Op::sum && !n.integral) {
+    add_in_tensor_cores(n, arg);
+    add_running(n);
+  }
   if (n.op == Op::mean && variance_argument(n.args[0], n.reduced) >= 0) {
     n.args = {variance_argument(n.args[0], n.reduced)};
     n.op = Op::var;
@@ -146,6 +151,55 @@ int FormulaCompiler::variance_argument(int id, const std::vector<int>& reduced) 
   if (mean.op != Op::mean || mean.reduced != reduced || mean.args[0] != difference.args[0])
     return -1;
   return difference.args[0];
+}
+
+std::optional<DType> FormulaCompiler::narrow_type(int id) const {
+  const Node& n = node(id);
+  switch (n.op) {
+    case Op::literal:
+      return n.real == 0 && !n.integral ? std::optional(DType::f64) : std::nullopt;
+    case Op::load:
+    case Op::gather:
+      return is_tensor_core_input(n.type) ? std::optional(n.type) : std::nullopt;
+    case Op::settle:
+      return is_tensor_core_input(n.type) ? std::optional(n.type) : narrow_type(n.args[0]);
+    case Op::neg:
+    case Op::abs:
+      return narrow_type(n.args[0]);
+    case Op::where: {
+      const auto a = narrow_type(n.args[1]);
+      const auto b = narrow_type(n.args[2]);
+      if (!a || !b) return std::nullopt;
+      if (a == DType::f64) return b;
+      return a == b || b == DType::f64 ? a : std::nullopt;
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<DType> FormulaCompiler::tensor_core_type(int id) const {
+  const Node& n = node(id);
+  if (n.op == Op::settle) return tensor_core_type(n.args[0]);
+  if (n.op == Op::where)  // a mask outside the product
+    return narrow_type(n.args[2]) == DType::f64 ? tensor_core_type(n.args[1]) : std::nullopt;
+  if (n.op != Op::mul || n.integral) return std::nullopt;
+  const auto a = narrow_type(n.args[0]);
+  const auto b = narrow_type(n.args[1]);
+  return a && a == b && a != DType::f64 ? a : std::nullopt;
+}
+
+/// Products enter the adder unrounded: the sum takes them without the accumulator's rounding.
+void FormulaCompiler::add_in_tensor_cores(Node& sum, int product) const {
+  if (contract_.accuracy.mma_products == 0 || accumulate_ == DType::f64) return;
+  const auto type = tensor_core_type(product);
+  if (!type) return;
+  const TensorCoreRow& row = tensor_core_row(contract_.source.target, *type);
+  const auto k = static_cast<int>(contract_.accuracy.mma_products);
+  sum.args = {product};
+  sum.mma_products = std::min(row.products, k);
+  sum.mma_steps = (k + sum.mma_products - 1) / sum.mma_products;
+  sum.mma_extra_bits = row.extra_bits;
 }
 
 int FormulaCompiler::pair_choice(const Expr& e) {
@@ -237,6 +291,7 @@ int FormulaCompiler::elementwise_call(const Expr& e) {
   n.op = Op::function;
   n.text = e.text;
   for (const ExprPtr& operand : e.operands) n.args.push_back(compile(*operand));
+  const int difference = n.args[0];
   if (e.text == "exp") {
     n.nonpositive = below_its_maximum(n.args[0]);
     n.args[0] = exponent(n.args[0], e);
@@ -244,7 +299,9 @@ int FormulaCompiler::elementwise_call(const Expr& e) {
   for (int& arg : n.args) arg = arithmetic(arg, e);
   n.integral = e.text == "is_nan" || e.text == "is_inf";  // truth values, as comparisons are
   n.dims = union_dims(n.args);
-  return put(n, e.where);
+  const bool weight = n.nonpositive;
+  const int id = put(n, e.where);
+  return weight ? rescaled(id, difference, e) : id;
 }
 
 bool FormulaCompiler::below_its_maximum(int id) const {

@@ -42,6 +42,8 @@ EvaluationSettings settings_for(const Contract& contract, const Instance& instan
   s.cast_overflow = contract.policy.cast_overflow;
   s.variance = contract.accuracy.variance;
   if (contract.accuracy.depth) s.depth = instance.evaluate(*contract.accuracy.depth);
+  for (const NamedExpr& along : contract.accuracy.depth_along)
+    s.depth_along[along.name] = instance.evaluate(*along.expr);
   if (contract.accuracy.online) s.online = instance.evaluate(*contract.accuracy.online);
   return s;
 }

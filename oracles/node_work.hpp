@@ -1,6 +1,7 @@
 // Private to the first tier: evaluates one node into its arrays.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "oracles/evaluate.hpp"
@@ -112,12 +113,19 @@ class NodeWork {
   class FunctionBlock;
   void table_function();
 
+  // evaluate_weights.cpp
+  template <size_t N, typename Visit>
+  void lines_along(int along, const std::array<const Grid*, N>& args, Visit visit);
+  void rescaled();
+  void hull();
+
   // evaluate_integer.cpp
   void integers();
   void integer_reduction();
 
   // evaluate_reduction.cpp
   void reduction();
+  void running_overflow();
 
   // evaluate_scan.cpp
   template <typename Visit>

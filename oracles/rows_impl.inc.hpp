@@ -114,7 +114,9 @@ int mul(int n, In a, In b, bool exact, Out o) {
     const double am = absolute(a.v[i]) + a.e[i];
     const double bm = absolute(b.v[i]) + b.e[i];
     const double rounded = absolute(v) * half_ulp + tiny;
-    const double own = ((a.v[i] == 0) | (b.v[i] == 0)) ? 0 : rounded;  // a product with 0 is exact
+    // A product with 0 or 1 is exact: weights e^0 of averages.
+    const bool unit = (absolute(a.v[i]) == 1) | (absolute(b.v[i]) == 1);
+    const double own = ((a.v[i] == 0) | (b.v[i] == 0) | unit) ? 0 : rounded;
     const double e = a.e[i] * bm + b.e[i] * am + own;
     const double s = larger(a.lo[i], a.hi[i]);
     const double t = larger(b.lo[i], b.hi[i]);

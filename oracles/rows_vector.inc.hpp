@@ -219,7 +219,7 @@ int exp(int n, In x, const Accuracy& accuracy, const Rounding& rounding, Out o) 
     const double far_argument = end < 0 ? larger(-end, up - x.v[i]) : end;
     const Vec own = vpublished(splat(top), splat(far_argument < 1000 ? far_argument : 1000),
                                accuracy, rounding);
-    o.hi[i] = (top + own[0] + rounding.eta) * kOutward;
+    o.hi[i] = finite(top) ? (top + own[0] + rounding.eta) * kOutward : top;
     o.lo[i] = o.v[i] + o.e[i];
   }
   return seen.flags();

@@ -216,6 +216,8 @@ class TierEvaluator : public ExactTier {
         return integers(node, chunk, out);
       case Op::settle:
       case Op::prescaled:
+      case Op::rescaled:
+      case Op::hull:
         out.at = at(node.args[0], chunk).at;
         return;
       case Op::where:

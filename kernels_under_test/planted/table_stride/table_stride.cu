@@ -1,0 +1,35 @@
+// Paged attention of one query a sequence, one head, one warp a sequence.
+//
+// Modelled on attention_decode of ours, class 10 (strides): the rows of the block table are taken
+// to be as long as this sequence, not as the table is wide. The first sequence is always right.
+// Seen by: the oracle (mismatch).
+#include "../../kernels/device_helpers.cuh"
+
+template <typename T>
+__global__ void paged_attention(T* o, const T* q, const T* k, const T* v, const int32_t* table,
+                                const int32_t* lens, int W, float scale) {
+  const int64_t b = blockIdx.x;
+  const int d = threadIdx.x;
+  const float query = to_float(q[b * 32 + d]);
+  float largest = -INFINITY;
+  float total = 0.0f;
+  float sum = 0.0f;
+  const int length = lens[b];
+#ifdef PLANTED
+  const int32_t* pages = table + b * ((length + 15) / 16);
+#else
+  const int32_t* pages = table + b * W;
+#endif
+  for (int j = 0; j < length; ++j) {
+    const int64_t at = (int64_t{pages[j / 16]} * 16 + j % 16) * 32 + d;
+    const float score = warp_reduce(query * to_float(k[at]), Sum()) * scale;
+    const float most = fmaxf(largest, score);
+    if (most == -INFINITY) continue;
+    const float rescale = expf(largest - most);
+    const float weight = expf(score - most);
+    total = total * rescale + weight;
+    sum = sum * rescale + weight * to_float(v[at]);
+    largest = most;
+  }
+  o[b * 32 + d] = from_float<T>(total == 0.0f ? 0.0f : sum / total);
+}

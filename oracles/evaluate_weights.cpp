@@ -1,0 +1,218 @@
+// Exponential weights: what an online softmax's rescaling adds to them, and weighted means, which
+// lie within the hull of what they average (docs/judging/attention.md).
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "oracles/accuracy_table.hpp"
+#include "oracles/node_work.hpp"
+
+namespace assay {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+double element(const double* array, int64_t k) { return array == nullptr ? 0 : array[k]; }
+
+/// Maxima of a line's blocks as the kernel may see them.
+class BlockMaxima {
+ public:
+  BlockMaxima(const Value& x, int64_t base, int64_t step, int64_t n, int64_t block) {
+    for (int64_t first = 0; first < n; first += block) {
+      double low = -kInfinity;
+      double high = -kInfinity;
+      for (int64_t j = first; j < std::min(n, first + block); ++j) {
+        const int64_t k = base + j * step;
+        const double slack = std::isfinite(x.v[k]) ? element(x.e, k) : 0;
+        low = std::max(low, x.v[k] - element(x.lo, k) - slack);
+        high = std::max(high, x.v[k] + element(x.hi, k) + slack);
+        unknown_ |= std::isnan(x.v[k]) || std::isnan(low) || std::isnan(high);
+      }
+      low_.push_back(low);
+      high_.push_back(high);
+      if (std::isfinite(high)) largest_ = std::max(largest_, std::fabs(high));
+      if (std::isfinite(low)) largest_ = std::max(largest_, std::fabs(low));
+    }
+    find_distinct();
+  }
+
+  /// Maxima that may replace that of a block, in whatever order the blocks are visited.
+  int64_t above(int64_t block) const {
+    if (unknown_) return static_cast<int64_t>(low_.size()) - 1;
+    const double own = low_[static_cast<size_t>(block)];
+    const auto first = std::upper_bound(distinct_.begin(), distinct_.end(), own);
+    int64_t count = distinct_.end() - first;
+    if (high_[static_cast<size_t>(block)] > own) --count;  // itself
+    return count;
+  }
+  double largest() const { return largest_; }
+  int64_t blocks() const { return static_cast<int64_t>(low_.size()); }
+
+ private:
+  /// Equal maxima that are known exactly are one: its first block replaces, the others do not.
+  void find_distinct() {
+    std::vector<double> exact;
+    for (size_t b = 0; b < low_.size(); ++b)
+      (low_[b] == high_[b] ? exact : distinct_).push_back(high_[b]);
+    std::sort(exact.begin(), exact.end());
+    exact.erase(std::unique(exact.begin(), exact.end()), exact.end());
+    distinct_.insert(distinct_.end(), exact.begin(), exact.end());
+    std::sort(distinct_.begin(), distinct_.end());
+  }
+
+  std::vector<double> low_;
+  std::vector<double> high_;
+  std::vector<double> distinct_;
+  double largest_ = 0;
+  bool unknown_ = false;
+};
+
+}  // namespace
+
+/// Calls visit(line's first element in out_, in each argument) for every line of out_ along
+/// `along`.
+template <size_t N, typename Visit>
+void NodeWork::lines_along(int along, const std::array<const Grid*, N>& args, Visit visit) {
+  Grid lines = out_.grid;
+  for (size_t d = 0; d < lines.dims.size(); ++d)
+    if (lines.dims[d] == along) lines.extent[d] = 1;
+  lines.size = 1;
+  for (const int64_t extent : lines.extent) lines.size *= extent;
+  std::array<const Grid*, N + 1> grids{&out_.grid};
+  std::copy(args.begin(), args.end(), grids.begin() + 1);
+  for_runs<N + 1>(lines, grids, [&](int64_t, int64_t n, const auto& offset, const auto& stride) {
+    for (int64_t k = 0; k < n; ++k) {
+      std::array<int64_t, N + 1> at{};
+      for (size_t a = 0; a <= N; ++a) at[a] = offset[a] + k * stride[a];
+      visit(at);
+    }
+  });
+}
+
+/// Weights e^(x_i - m) of an online softmax: what was summed before is multiplied by one more
+/// rounded exponential at each new maximum.
+void NodeWork::rescaled() {
+  const Value& w = argument(0);
+  const Value& x = argument(1);
+  const auto& settings = evaluator_.settings_;
+  out_.v = w.v;
+  out_.e = w.e;
+  out_.lo = w.lo;
+  out_.hi = w.hi;
+  out_.least = w.least;
+  out_.source_generation = w.generation;
+  if (!errs() || settings.online <= 0) return;
+  const int64_t size = std::max<int64_t>(out_.grid.size, 1);
+  double* lo = out_.own_lo.get(size);
+  double* hi = out_.own_hi.get(size);
+  const rows::Rounding rounding = rounding_of(settings.accumulate, settings.flush);
+  const auto table = accuracy_rows("exp", settings.accumulate, settings.math);
+  const rows::Accuracy published = accuracy_of(table.front());
+  const bool prescaled = node_.weight > 1;
+  const int along = node_.reduced[0];
+  const int64_t n = chunk_.extent[static_cast<size_t>(along)];
+  const int64_t step_w = stride_along(w.grid, along);
+  const int64_t step_x = stride_along(x.grid, along);
+  const int64_t step = stride_along(out_.grid, along);
+  lines_along<2>(along, {&w.grid, &x.grid}, [&](const std::array<int64_t, 3>& first) {
+    const BlockMaxima maxima(x, first[2], step_x, n, settings.online);
+    for (int64_t j = 0; j < n; ++j) {
+      const int64_t k = first[1] + j * step_w;
+      // x log2e - m log2e in one fused operation is the rounding of m log2e where x is m: then each
+      // block has a factor near 1, new maximum or not.
+      const bool every = prescaled && maxima.largest() > 0;
+      const auto count =
+          static_cast<double>(every ? maxima.blocks() - 1 : maxima.above(j / settings.online));
+      // Each factor's own figure and the product's rounding; its exponent's rounding telescopes
+      // into that of x - m, but for what the two products lose.
+      const double slopes = published.slope * 2 * maxima.largest();
+      double relative =
+          count * ((published.ulps + slopes) * 2 + 1) * rounding.u + count * published.relative;
+      if (prescaled && count > 0) relative += (count + 1) * 2 * rounding.u * maxima.largest();
+      relative = relative < 1 ? relative * (1 + relative) : kInfinity;
+      const double size_w = std::fabs(w.v[k]) + element(w.e, k) + element(w.hi, k);
+      const double own = count == 0 || size_w == 0 ? 0 : (relative * size_w + count * rounding.eta);
+      const int64_t to = first[0] + j * step;
+      lo[to] = (element(w.lo, k) + own) * rows::kOutward;
+      hi[to] = (element(w.hi, k) + own) * rows::kOutward;
+      if (!std::isfinite(w.v[k]) || std::isnan(lo[to]) || std::isnan(hi[to])) continue;
+      // No weight is negative; none exceeds that of the maximum, 1, but for the factors' figures.
+      const double slack = element(w.e, k);
+      const double most =
+          1 + (count + 2) * (published.ulps * 2 + 1 + published.relative) * rounding.u;
+      if (lo[to] > 0) lo[to] = std::min(lo[to], w.v[k] + slack);
+      if (hi[to] > 0 && !prescaled) hi[to] = std::min(hi[to], std::max(0.0, most - w.v[k]) + slack);
+    }
+  });
+  out_.lo = lo;
+  out_.hi = hi;
+}
+
+/// A quotient of sum(w t) and sum(w), w >= 0 the same computed numbers: whatever errors they carry,
+/// it lies within the hull of those t whose w may not be 0, but for the roundings of both sums.
+void NodeWork::hull() {
+  const Value& q = argument(0);
+  const Value& w = argument(1);
+  const Value& t = argument(2);
+  const auto& settings = evaluator_.settings_;
+  const int64_t size = std::max<int64_t>(out_.grid.size, 1);
+  out_.v = q.v;
+  out_.e = q.e;
+  out_.lo = q.lo;
+  out_.hi = q.hi;
+  out_.least = q.least;
+  out_.source_generation = q.generation;
+  if (settings.widen || (q.lo == nullptr && q.hi == nullptr)) return;
+  double* lo = out_.own_lo.get(size);
+  double* hi = out_.own_hi.get(size);
+  const rows::Rounding rounding = rounding_of(settings.accumulate, settings.flush);
+  const Grid reduced = grid_of(node_.reduced, chunk_);
+  const auto n = static_cast<double>(reduced.size);
+  // A path of n additions and a rescaling a block in each sum, in tensor cores twice as coarse, and
+  // the declared roundings of w.
+  const double relative = 8 * (n + 4) * rounding.u + node_.real;
+  for_runs<3>(out_.grid, {&q.grid, &w.grid, &t.grid},
+              [&](int64_t done, int64_t count, const auto& offset, const auto& stride) {
+                for (int64_t k = 0; k < count; ++k) {
+                  const int64_t at = offset[0] + k * stride[0];
+                  const int64_t to = done + k;
+                  lo[to] = element(q.lo, at);
+                  hi[to] = element(q.hi, at);
+                  const double v = q.v[at];
+                  if (!std::isfinite(v)) continue;
+                  bool bounded = true;
+                  double least = kInfinity;
+                  double most = -kInfinity;
+                  for_runs<2>(
+                      reduced, {&w.grid, &t.grid},
+                      [&](int64_t, int64_t m, const auto& first, const auto& step) {
+                        for (int64_t j = 0; j < m; ++j) {
+                          const int64_t kw = offset[1] + k * stride[1] + first[0] + j * step[0];
+                          const int64_t kt = offset[2] + k * stride[2] + first[1] + j * step[1];
+                          if (w.v[kw] == 0 && element(w.hi, kw) == 0 && element(w.e, kw) == 0)
+                            continue;
+                          bounded &=
+                              !std::isnan(element(w.lo, kw)) && !std::isnan(element(w.hi, kw));
+                          const double e = element(t.e, kt);
+                          const double low = t.v[kt] - element(t.lo, kt) - e;
+                          const double high = t.v[kt] + element(t.hi, kt) + e;
+                          least = low < least || std::isnan(low) ? low : least;
+                          most = high > most || std::isnan(high) ? high : most;
+                        }
+                      });
+                  const double largest = std::max(std::fabs(least), std::fabs(most));
+                  if (!std::isfinite(largest) || !bounded) continue;
+                  // The weight of the kernel\'s own maximum is 1, so that the divisor is never 0.
+                  if (std::isnan(lo[to]) || std::isnan(hi[to])) lo[to] = hi[to] = kInfinity;
+                  const double slack =
+                      (relative + n * rounding.eta) * largest + n * rounding.eta + element(q.e, at);
+                  lo[to] = std::min(lo[to], std::max(0.0, v - least + slack) * rows::kOutward);
+                  hi[to] = std::min(hi[to], std::max(0.0, most - v + slack) * rows::kOutward);
+                }
+              });
+  out_.lo = lo;
+  out_.hi = hi;
+}
+
+}  // namespace assay

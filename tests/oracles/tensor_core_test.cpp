@@ -1,0 +1,236 @@
+// Sums in tensor cores: the table, and the bound against simulated hardware that aligns, cuts and
+// adds (docs/judging/matmul.md).
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "oracles/tensor_core_table.hpp"
+#include "oracles/verdict.hpp"
+#include "tests/oracles/fake_run.hpp"
+#include "tests/oracles/row_cases.hpp"
+
+namespace assay {
+namespace {
+
+using testing::Experiment;
+using testing::f32_bits;
+using testing::FakeRun;
+using testing::told;
+
+Contract dot_contract(const std::string& accuracy, const std::string& type = "f16") {
+  return parse_contract(R"toml(
+name = "dot"
+source = { cuda = "row_sum.cu", entry = "dot" }
+sizes = { rows = { min = 0, max = 100 }, K = { min = 0, max = 100000 } }
+launch = { grid = ["rows"], block = ["32"] }
+args = [
+  { name = "y", kind = "output", dtype = "f32", shape = ["rows"] },
+  { name = "x", kind = "input", dtype = ")toml" +
+                            type + R"toml(", shape = ["rows", "K"] },
+  { name = "w", kind = "input", dtype = ")toml" +
+                            type + R"toml(", shape = ["K"] },
+]
+[formula]
+y = "sum(x * w, K)"
+[policy]
+range = "naive"
+[accuracy]
+)toml" + accuracy,
+                        std::string(ASSAY_SOURCE_DIR) + "/kernels_under_test/kernels/dot.toml");
+}
+
+/// As hardware adds: all addends cut to multiples of a unit below the largest exponent, the sum cut
+/// to 24 bits. Away: cut away from zero, which no hardware does but the bound covers.
+struct Adder {
+  int products = 4;
+  bool away = false;
+
+  double cut(double x, double unit) const {
+    const double scaled = x / unit;
+    return (away ? std::copysign(std::ceil(std::fabs(scaled)), scaled) : std::trunc(scaled)) * unit;
+  }
+  double step(double c, const double* terms, int count) const {
+    double largest = std::fabs(c);
+    for (int i = 0; i < count; ++i) largest = std::max(largest, std::fabs(terms[i]));
+    if (largest == 0) return 0;
+    const double unit = std::ldexp(1.0, std::ilogb(largest) - 23);
+    double sum = cut(c, unit);
+    for (int i = 0; i < count; ++i) sum += cut(terms[i], unit);
+    return sum == 0 ? 0 : cut(sum, std::ldexp(1.0, std::ilogb(sum) - 23));
+  }
+  float dot(const std::vector<double>& terms, int splits) const {
+    float total = 0;
+    const auto n = static_cast<int>(terms.size());
+    const int tiles = (n + 15) / 16;
+    const int each = (tiles + splits - 1) / splits * 16;
+    for (int first = 0; first < n; first += each) {
+      double c = 0;
+      for (int k = first; k < std::min(n, first + each); k += products)
+        c = step(c, terms.data() + k, std::min({products, n - k, first + each - k}));
+      total += static_cast<float>(c);
+    }
+    return total;
+  }
+};
+
+struct Dot {
+  Experiment experiment;
+  std::vector<double> terms;
+
+  Dot(const Contract& contract, DType type, const std::vector<double>& x,
+      const std::vector<double>& w)
+      : experiment(contract) {
+    const auto n = static_cast<int64_t>(x.size());
+    experiment.the_case.sizes = {{"rows", 1}, {"K", n}};
+    experiment.put("x", {1, n}, type, x);
+    experiment.put("w", {n}, type, w);
+    for (size_t k = 0; k < x.size(); ++k)
+      terms.push_back(to_double(type, round_to_bits(type, x[k])) *
+                      to_double(type, round_to_bits(type, w[k])));
+  }
+  Verdict judge(float got) const {
+    const Instance instance = experiment.instance();
+    FakeRun run(instance);
+    run.set("y", 0, f32_bits(got));
+    return Judge(experiment.contract).judge(instance, run);
+  }
+};
+
+std::vector<double> drawn(int n, int style, std::mt19937& rng) {
+  std::normal_distribution<double> normal;
+  std::vector<double> x(static_cast<size_t>(n));
+  for (double& v : x) v = style == 0 ? normal(rng) : style == 1 ? std::fabs(normal(rng)) : 0.1;
+  return x;
+}
+
+TEST(TensorCores, TableIsOrderedAndAnswersForNewerTargets) {
+  const auto& table = tensor_core_table();
+  for (size_t k = 1; k < table.size(); ++k)
+    if (table[k].input == table[k - 1].input) {
+      EXPECT_LT(table[k - 1].architecture, table[k].architecture);
+    }
+  for (const TensorCoreRow& row : table) {
+    EXPECT_GE(row.products, 1);
+    EXPECT_FALSE(row.source.empty());
+    const auto target = "sm_" + std::to_string(row.architecture);
+    EXPECT_EQ(&tensor_core_row(target, row.input), &row);
+    EXPECT_EQ(tensor_core_row("sm_999a", row.input).input, row.input);
+  }
+  EXPECT_FALSE(is_tensor_core_input(DType::f32));
+  EXPECT_THROW(tensor_core_row("sm_80", DType::i8), std::out_of_range);
+}
+
+TEST(TensorCores, CuttingHardwareIsAccepted) {
+  std::mt19937 rng(5);
+  for (const DType type : {DType::f16, DType::bf16}) {
+    const Contract contract = dot_contract("mma = \"m16n8k16\"\n", std::string(name(type)));
+    for (const int n : {1, 15, 16, 17, 64, 1000, 4096})
+      for (const int style : {0, 1, 2}) {
+        const Dot dot(contract, type, drawn(n, style, rng), drawn(n, style, rng));
+        for (const int products : {4, 8, 16})
+          for (const int splits : {1, 3, 1000}) {
+            const float got = Adder{products}.dot(dot.terms, splits);
+            const Verdict v = dot.judge(got);
+            EXPECT_EQ(v.outcome, Outcome::pass) << n << " " << style << " " << told(v);
+            EXPECT_LE(v.share, 1);
+            EXPECT_EQ(dot.judge(Adder{products, true}.dot(dot.terms, splits)).outcome,
+                      Outcome::pass);
+          }
+      }
+  }
+}
+
+TEST(TensorCores, WithoutTheFactCuttingAllTheWayIsRejected) {
+  // Positive products, each step cut: the errors add up beyond those of rounding to nearest.
+  std::mt19937 rng(9);
+  const std::vector<double> x = drawn(1024, 1, rng);
+  const Contract nearest = dot_contract("depth = 10\n");
+  const Dot dot(nearest, DType::f16, x, x);
+  EXPECT_EQ(dot.judge(Adder{4}.dot(dot.terms, 1)).outcome, Outcome::mismatch);
+  const Contract tensor = dot_contract("mma = \"m16n8k16\"\n");
+  EXPECT_EQ(Dot(tensor, DType::f16, x, x).judge(Adder{4}.dot(dot.terms, 1)).outcome, Outcome::pass);
+}
+
+TEST(TensorCores, ExactDataLeavesNoRoom) {
+  const Contract contract = dot_contract("mma = \"m16n8k16\"\n");
+  std::vector<double> x;
+  std::vector<double> w;
+  double total = 0;
+  float narrow = 0;
+  for (int k = 0; k < 256; ++k) {
+    x.push_back(1024 + (k * 37) % 1000);
+    w.push_back(k % 2 == 0 ? 1 : -1);
+    total += x.back() * w.back();
+    narrow = static_cast<float>(to_double(
+        DType::f16, round_to_bits(DType::f16, static_cast<double>(narrow) + x.back() * w[k])));
+  }
+  const Dot dot(contract, DType::f16, x, w);
+  const auto exact = static_cast<float>(total);
+  EXPECT_EQ(dot.judge(exact).outcome, Outcome::pass);
+  EXPECT_EQ(dot.judge(Adder{4}.dot(dot.terms, 3)).outcome, Outcome::pass);
+  EXPECT_EQ(dot.judge(std::nextafter(exact, 1e9f)).outcome, Outcome::mismatch);
+  // An f16 accumulator: sums of numbers from 1024 on keep whole units up to 2047 only.
+  std::vector<double> up(x);
+  const Dot rising(contract, DType::f16, up, std::vector<double>(up.size(), 1.0));
+  float in_half = 0;
+  for (const double t : rising.terms)
+    in_half = static_cast<float>(
+        to_double(DType::f16, round_to_bits(DType::f16, static_cast<double>(in_half) + t)));
+  EXPECT_EQ(rising.judge(in_half).outcome, Outcome::mismatch);
+}
+
+TEST(TensorCores, FullPrecisionFactorsAddInTheOrdinaryWay) {
+  std::mt19937 rng(9);
+  const std::vector<double> x = drawn(1024, 1, rng);
+  const Dot dot(dot_contract("mma = \"m16n8k16\"\ndepth = { K = 10 }\n", "f32"), DType::f32, x, x);
+  const Dot narrow(dot_contract("mma = \"m16n8k16\"\n"), DType::f16, x, x);
+  EXPECT_EQ(dot.judge(Adder{4}.dot(dot.terms, 1)).outcome, Outcome::mismatch);
+  EXPECT_EQ(narrow.judge(Adder{4}.dot(narrow.terms, 1)).outcome, Outcome::pass);
+}
+
+TEST(TensorCores, FiniteProductsBeyondTheRange) {
+  // In order: +1e40 overflows, then -1e60 beside an infinity.
+  const Contract contract = dot_contract("mma = \"m16n8k16\"\n", "bf16");
+  std::vector<double> x(32, 0);
+  std::vector<double> w(32, 1e30);
+  x[0] = 1e10;
+  x[31] = -1e30;
+  const Dot dot(contract, DType::bf16, x, w);
+  for (const float got : {INFINITY, -INFINITY, NAN})
+    EXPECT_EQ(dot.judge(got).outcome, Outcome::pass) << got;
+  x[0] = 1e-10;
+  const Dot one_sign(contract, DType::bf16, x, w);
+  EXPECT_EQ(one_sign.judge(-INFINITY).outcome, Outcome::pass);
+  EXPECT_EQ(one_sign.judge(INFINITY).outcome, Outcome::mismatch);
+  EXPECT_EQ(one_sign.judge(1e20f).outcome, Outcome::mismatch);
+}
+
+TEST(TensorCores, ExactPartialSumsThatAreSubnormalMayBeFlushed) {
+  const std::vector<double> x{0x1p-100, 0x1p-100, 0x1p-100, -0x1p-100};
+  const std::vector<double> w{0x1p-26, 0x1.8p-27, -0x1p-26, -0x1p-25};
+  for (const bool flush : {false, true}) {
+    Contract contract = dot_contract("mma = \"m16n8k16\"\n", "bf16");
+    if (flush) contract.policy.subnormals = SubnormalPolicy::flush;
+    const Dot dot(contract, DType::bf16, x, w);
+    EXPECT_EQ(dot.judge(0x1.6p-125f).outcome, Outcome::pass);
+    // The second product is below 2^-126.
+    EXPECT_EQ(dot.judge(0x1p-125f).outcome, flush ? Outcome::pass : Outcome::mismatch);
+  }
+}
+
+TEST(TensorCores, DepthOfOneDimension) {
+  std::mt19937 rng(9);
+  const std::vector<double> x = drawn(4096, 1, rng);
+  const Contract loose = dot_contract("mma = \"m16n8k16\"\n");
+  const Contract tight = dot_contract("mma = \"m16n8k16\"\ndepth = { K = 20 }\n");
+  const Dot free(loose, DType::f16, x, x);
+  const float got = Adder{4}.dot(free.terms, 1);
+  EXPECT_EQ(free.judge(got).outcome, Outcome::pass);
+  EXPECT_EQ(Dot(tight, DType::f16, x, x).judge(got).outcome, Outcome::mismatch);
+  EXPECT_EQ(Dot(tight, DType::f16, x, x).judge(Adder{4}.dot(free.terms, 16)).outcome,
+            Outcome::pass);
+}
+
+}  // namespace
+}  // namespace assay
