@@ -26,6 +26,8 @@ struct ConformDeviation {
   bool (*admits)(const ConformElement&);
 };
 const std::vector<ConformDeviation>& conform_deviations();
+/// The row of NaNs that differ in their payload.
+inline constexpr size_t kNanPayload = 0;
 
 /// Error of a result as a share of what the PTX ISA allows the instruction (section 9.7.3 and
 /// 9.7.4, each instruction's page); 0 where it promises nothing, infinite for a wrong special.
@@ -41,6 +43,8 @@ struct ConformTally {
 
   ConformTally();
   int64_t documented_total() const;
+  /// Counts as a difference: one of the machines did not run it.
+  void fail(const std::string& why);
 };
 
 /// Compares all answers to the tuples.

@@ -6,6 +6,7 @@
 
 #include "devices/ptx/semantics.hpp"
 #include "devices/ptx/table.hpp"
+#include "fuzz/conform_spellings.hpp"
 
 namespace assay {
 
@@ -19,45 +20,6 @@ using ptx::Type;
 /// some without structure.
 constexpr int kLop3Tables[] = {0x00, 0x01, 0x17, 0x1b, 0x3c, 0x5a, 0x69, 0x80,
                                0x96, 0xaa, 0xca, 0xcc, 0xe8, 0xf0, 0xfe, 0xff};
-
-std::vector<std::string> split(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  std::stringstream stream{std::string(text)};
-  for (std::string part; std::getline(stream, part, separator);) {
-    if (!part.empty()) parts.push_back(part);
-  }
-  return parts;
-}
-
-/// Appends every choice of a group of modifiers to each of `spellings`.
-std::vector<std::string> with_group(const std::vector<std::string>& spellings,
-                                    const std::string& group) {
-  std::vector<std::string> choices;
-  if (group[0] == '{') choices.push_back("");
-  const bool bare = group[0] != '{' && group[0] != '(';
-  for (const std::string& choice : split(bare ? group : group.substr(1, group.size() - 2), '|')) {
-    choices.push_back("." + choice);
-  }
-  std::vector<std::string> extended;
-  for (const std::string& spelling : spellings) {
-    for (const std::string& choice : choices) extended.push_back(spelling + choice);
-  }
-  return extended;
-}
-
-std::vector<std::string> spellings_of(const ptx::Row& row) {
-  std::vector<std::string> spellings{std::string(row.mnemonic)};
-  for (const std::string& group : split(row.modifiers, ' ')) {
-    spellings = with_group(spellings, group);
-  }
-  for (const std::string_view types : {row.types, row.source_types}) {
-    if (types.empty()) continue;
-    std::string group = "(" + std::string(types) + ")";
-    std::replace(group.begin(), group.end(), ' ', '|');
-    spellings = with_group(spellings, group);
-  }
-  return spellings;
-}
 
 Type type_of(const OperandSpec& spec, const ptx::Instruction& i) {
   switch (spec.typing) {

@@ -3,6 +3,7 @@
 // operands that the kernel also reads the values before count as written: an element that was
 // missed shows as a wrong value.)
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +16,7 @@
 #include "devices/launch_parameters.hpp"
 #include "devices/ptx/module.hpp"
 #include "generators/storage_run.hpp"
+#include "kernels_under_test/input_error.hpp"
 
 namespace assay {
 
@@ -80,8 +82,15 @@ std::string gib(double bytes) {
 /// Bytes of a case that are filled at most; ASSAY_CUDA_MOST_GIB raises it for a large card.
 double most_bytes() {
   const char* given = std::getenv("ASSAY_CUDA_MOST_GIB");
-  const double chosen = given == nullptr ? 0 : std::atof(given);
-  return (chosen > 0 ? chosen : kMostGib) * 0x1p30;
+  if (given == nullptr) return kMostGib * 0x1p30;
+  const char* end = given + std::strlen(given);
+  double chosen = 0;
+  const auto [rest, error] = std::from_chars(given, end, chosen);
+  if (error != std::errc() || rest != end || !std::isfinite(chosen) || chosen <= 0) {
+    throw InputError({}, std::string("ASSAY_CUDA_MOST_GIB is '") + given +
+                             "': expected a number of GiB above 0, such as 4");
+  }
+  return chosen * 0x1p30;
 }
 
 struct Meaning {
@@ -96,6 +105,7 @@ Meaning meaning_of(int code) {
       return {RunStatus::fault, DiagnosticKind::out_of_bounds};
     case kMisalignedAddress:
       return {RunStatus::fault, DiagnosticKind::misaligned};
+    case kLaunchDied:
     case kAssert:
     case kIllegalInstruction:
     case kInvalidPc:
@@ -121,6 +131,14 @@ void report(Run& run, DiagnosticKind kind, std::string message, std::string oper
   run.diagnostics.push_back(std::move(d));
 }
 
+/// For what both runs of a case are looked through for: told once for each operand.
+void report_once(Run& run, DiagnosticKind kind, std::string message, const std::string& operand) {
+  for (const Diagnostic& known : run.diagnostics) {
+    if (known.kind == kind && known.operand == operand) return;
+  }
+  report(run, kind, std::move(message), operand);
+}
+
 class CudaDevice : public Device {
  public:
   std::string_view name() const override { return "cuda"; }
@@ -135,11 +153,12 @@ class CudaDevice : public Device {
   void fill(const Instance& instance, const Buffer& buffer, bool flipped);
   void launch_all(const Instance& instance, const std::vector<Program>& programs,
                   const std::vector<Buffer>& buffers);
-  void read_first(const Buffer& buffer, Contents& contents);
-  void read_second(const Instance& instance, const Buffer& buffer, Contents& contents);
+  void read_first(const Instance& instance, const Buffer& buffer, Contents& contents, Run& run);
+  void read_second(const Instance& instance, const Buffer& buffer, Contents& contents, Run& run);
   void check_guards(const std::vector<Buffer>& buffers, Run& run);
   void run_twice(const Instance& instance, const std::vector<Program>& programs, Run& run);
 
+  const double most_bytes_ = most_bytes();  ///< read first: a bad value needs no card to be told
   Process process_;
   std::map<std::string, ptx::Module> modules_;  ///< by Program::key, for parameters and digests
 };
@@ -173,12 +192,13 @@ std::vector<Buffer> CudaDevice::plan(const Instance& instance) const {
 std::string CudaDevice::obstacle(const Instance& instance, const std::vector<Buffer>& buffers) {
   double needed = 0;
   for (const Buffer& buffer : buffers) needed += static_cast<double>(buffer.bytes);
-  if (needed > most_bytes()) {
+  if (needed > most_bytes_) {
     // To a power of two, so that a summary counts few reasons.
     return "needs up to " + gib(std::exp2(std::ceil(std::log2(needed)))) +
-           " of GPU memory, and at most " + gib(most_bytes()) +
+           " of GPU memory, and at most " + gib(most_bytes_) +
            " are filled for a case (ASSAY_CUDA_MOST_GIB)";
   }
+  process_.release();  // what the case before held is free for this one
   const double free = static_cast<double>(process_.free_memory());
   if (needed > free) return "needs " + gib(needed) + " of GPU memory; " + gib(free) + " are free";
   if (instance.the_case.blocks.empty()) return "";
@@ -194,8 +214,8 @@ std::string CudaDevice::obstacle(const Instance& instance, const std::vector<Buf
   return "";
 }
 
+/// Buffers of cases before are free: obstacle() released them.
 void CudaDevice::place(std::vector<Buffer>& buffers) {
-  process_.release();
   for (Buffer& buffer : buffers) {
     const int64_t misalign = buffer.tensor->misalign;
     const int64_t whole = buffer.bytes + misalign + 2 * kGuardBytes;
@@ -239,57 +259,62 @@ void CudaDevice::launch_all(const Instance& instance, const std::vector<Program>
   }
 }
 
-void CudaDevice::read_first(const Buffer& buffer, Contents& contents) {
-  contents.bytes.resize(static_cast<size_t>(buffer.stored));
-  process_.download(buffer.address, buffer.stored,
-                    [&](int64_t first, int64_t count, const uint8_t* data) {
-                      std::memcpy(contents.bytes.data() + first, data, static_cast<size_t>(count));
-                    });
-}
-
-void CudaDevice::read_second(const Instance& instance, const Buffer& buffer, Contents& contents) {
-  contents.written.assign(static_cast<size_t>(buffer.stored), 1);
-  if (!buffer.flips()) return;
-  std::vector<uint8_t> poison;
-  process_.download(buffer.address, buffer.stored,
-                    [&](int64_t first, int64_t count, const uint8_t* data) {
-                      poison.resize(static_cast<size_t>(count));
-                      storage_bytes(instance, *buffer.tensor, first, count, poison.data());
-                      const uint8_t* before = contents.bytes.data() + first;
-                      uint8_t* written = contents.written.data() + first;
-                      for (int64_t i = 0; i < count; ++i) {
-                        const uint8_t p = poison[static_cast<size_t>(i)];
-                        written[i] = before[i] != p || data[i] != static_cast<uint8_t>(~p);
-                      }
-                    });
-}
-
-/// Stores between the elements of an output.
-void check_padding(const Instance& instance, const Buffer& buffer, const Contents& contents,
-                   Run& run) {
-  const Tensor& tensor = *buffer.tensor;
+/// Stores between the elements of an output, of which bytes [first, first + count) are `held`;
+/// `flipped` says over which poison.
+void check_padding(const Instance& instance, const Tensor& tensor, int64_t first, int64_t count,
+                   const uint8_t* held, bool flipped, Run& run) {
   if (tensor.is_contiguous() && tensor.offset == 0) return;
   const StorageMap map(tensor);
   const int bytes = byte_size(tensor.dtype);
+  const int64_t end = (first + count) / bytes;
   std::vector<uint8_t> poison;
-  for (int64_t at = 0; at < tensor.storage_elements;) {
+  for (int64_t at = first / bytes; at < end;) {
     const StorageRun piece = map.run_at(at);
-    const int64_t length = std::min(piece.length, tensor.storage_elements - at);
+    const int64_t length = std::min(piece.length, end - at);
     if (piece.padding) {
       poison.resize(static_cast<size_t>(length * bytes));
       storage_bytes(instance, tensor, at * bytes, length * bytes, poison.data());
-      const uint8_t* have = contents.bytes.data() + at * bytes;
-      const auto differs = std::mismatch(poison.begin(), poison.end(), have);
+      for (uint8_t& byte : poison) byte ^= flipped ? 0xff : 0;
+      const auto differs = std::mismatch(poison.begin(), poison.end(), held + (at * bytes - first));
       if (differs.first != poison.end()) {
+        const std::string& name = tensor.spec->name;
         const int64_t element = at + (differs.first - poison.begin()) / bytes;
-        return report(
-            run, DiagnosticKind::stray_write,
-            "store to padding of " + buffer.name() + ", element " + std::to_string(element),
-            buffer.name());
+        return report_once(run, DiagnosticKind::stray_write,
+                           "store to padding of " + name + ", element " + std::to_string(element),
+                           name);
       }
     }
     at += length;
   }
+}
+
+void CudaDevice::read_first(const Instance& instance, const Buffer& buffer, Contents& contents,
+                            Run& run) {
+  contents.bytes.resize(static_cast<size_t>(buffer.stored));
+  process_.download(buffer.address, buffer.stored,
+                    [&](int64_t first, int64_t count, const uint8_t* data) {
+                      std::memcpy(contents.bytes.data() + first, data, static_cast<size_t>(count));
+                      check_padding(instance, *buffer.tensor, first, count, data, false, run);
+                    });
+}
+
+void CudaDevice::read_second(const Instance& instance, const Buffer& buffer, Contents& contents,
+                             Run& run) {
+  contents.written.assign(static_cast<size_t>(buffer.stored), 1);
+  std::vector<uint8_t> poison;
+  process_.download(
+      buffer.address, buffer.stored, [&](int64_t first, int64_t count, const uint8_t* data) {
+        check_padding(instance, *buffer.tensor, first, count, data, buffer.flips(), run);
+        if (!buffer.flips()) return;
+        poison.resize(static_cast<size_t>(count));
+        storage_bytes(instance, *buffer.tensor, first, count, poison.data());
+        const uint8_t* before = contents.bytes.data() + first;
+        uint8_t* written = contents.written.data() + first;
+        for (int64_t i = 0; i < count; ++i) {
+          const uint8_t p = poison[static_cast<size_t>(i)];
+          written[i] = before[i] != p || data[i] != static_cast<uint8_t>(~p);
+        }
+      });
 }
 
 /// Stores just before or after a buffer, which no GPU faults on.
@@ -305,10 +330,10 @@ void CudaDevice::check_guards(const std::vector<Buffer>& buffers, Run& run) {
         }
       });
       if (found < 0) return false;
-      report(run, DiagnosticKind::out_of_bounds,
-             "store outside of " + buffer.name() + ", at byte " + std::to_string(offset + found) +
-                 " of its " + std::to_string(buffer.stored),
-             buffer.name());
+      report_once(run, DiagnosticKind::out_of_bounds,
+                  "store outside of " + buffer.name() + ", at byte " +
+                      std::to_string(offset + found) + " of its " + std::to_string(buffer.stored),
+                  buffer.name());
       return true;
     };
     if (look(buffer.allocation, before, -before)) continue;
@@ -329,9 +354,7 @@ void CudaDevice::run_twice(const Instance& instance, const std::vector<Program>&
   std::map<int, Contents> contents;
   for (const Buffer& buffer : buffers) {
     if (!buffer.tensor->is_judged()) continue;
-    Contents& held = contents[buffer.tensor->position];
-    read_first(buffer, held);
-    check_padding(instance, buffer, held, run);
+    read_first(instance, buffer, contents[buffer.tensor->position], run);
   }
   check_guards(buffers, run);
 
@@ -341,8 +364,9 @@ void CudaDevice::run_twice(const Instance& instance, const std::vector<Program>&
   launch_all(instance, programs, buffers);
   for (const Buffer& buffer : buffers) {
     const auto held = contents.find(buffer.tensor->position);
-    if (held != contents.end()) read_second(instance, buffer, held->second);
+    if (held != contents.end()) read_second(instance, buffer, held->second, run);
   }
+  check_guards(buffers, run);
   run.outputs = std::make_unique<HostReader>(std::move(contents));
 }
 

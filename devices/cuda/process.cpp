@@ -117,22 +117,23 @@ void Process::stop() {
   child_ = -1;
 }
 
-void Process::child_ended() {
+void Process::child_ended(Call call) {
   int status = 0;
   const bool known = waitpid(child_, &status, 0) == child_;
   if (known) child_ = -1;
   stop();
-  throw CudaError(kChildDied, "the process that holds the GPU ended" +
-                                  (known && WIFSIGNALED(status)
-                                       ? " by signal " + std::to_string(WTERMSIG(status))
-                                       : std::string()));
+  const std::string when = call == Call::launch ? " while the kernel ran" : "";
+  throw CudaError(
+      call == Call::launch ? kLaunchDied : kChildDied,
+      "the process that holds the GPU ended" + when +
+          (known && WIFSIGNALED(status) ? ", by signal " + std::to_string(WTERMSIG(status)) : ""));
 }
 
 /// Rings, waits for the answer, throws what went wrong.
-void Process::ask(double seconds) {
+void Process::ask(double seconds, Call call) {
   if (child_ < 0) throw CudaError(kChildDied, "no process holds the GPU");
   const char bell = 1;
-  if (send(socket_, &bell, 1, MSG_NOSIGNAL) != 1) child_ended();
+  if (send(socket_, &bell, 1, MSG_NOSIGNAL) != 1) child_ended(call);
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   for (;;) {
     const std::chrono::duration<double> left = end - std::chrono::steady_clock::now();
@@ -141,13 +142,15 @@ void Process::ask(double seconds) {
     if (ready < 0 && errno == EINTR) continue;
     if (ready == 0) {
       stop();
-      throw CudaError(kTimedOut, "killed after " + std::to_string(static_cast<int>(seconds)) +
-                                     " s without an end");
+      const std::string what = call == Call::launch ? "" : "a call that runs no kernel: ";
+      throw CudaError(
+          call == Call::launch ? kTimedOut : kCallTimedOut,
+          what + "killed after " + std::to_string(static_cast<int>(seconds)) + " s without an end");
     }
     char answer = 0;
     const ssize_t got = read(socket_, &answer, 1);
     if (got < 0 && errno == EINTR) continue;
-    if (got != 1) child_ended();
+    if (got != 1) child_ended(call);
     break;
   }
   if (box_->code == kSuccess) return;
@@ -247,7 +250,7 @@ void Process::launch(uint64_t module, const std::string& entry, const GpuLaunch&
   box_->parameter_bytes = static_cast<uint32_t>(launch.parameters.size());
   std::memcpy(box_->parameters, launch.parameters.data(), launch.parameters.size());
   std::memcpy(box_->entry, entry.c_str(), entry.size() + 1);
-  ask(seconds);
+  ask(seconds, Call::launch);
 }
 
 }  // namespace assay::cuda

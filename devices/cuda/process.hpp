@@ -19,8 +19,10 @@ namespace assay::cuda {
 struct Mailbox;
 
 // Codes of CudaError beside the driver's own.
-inline constexpr int kTimedOut = -1;   ///< killed after the time limit
-inline constexpr int kChildDied = -2;  ///< ended by a signal or of itself
+inline constexpr int kTimedOut = -1;      ///< a launch was killed after its time limit
+inline constexpr int kChildDied = -2;     ///< ended by a signal or of itself, in another call
+inline constexpr int kLaunchDied = -3;    ///< likewise while a kernel ran
+inline constexpr int kCallTimedOut = -4;  ///< a call that runs no kernel was killed
 
 struct Card {
   std::string name;
@@ -67,8 +69,9 @@ class Process {
   void start();
   void stop();
   void release_mailbox();
-  void ask(double seconds);
-  [[noreturn]] void child_ended();
+  enum class Call : uint8_t { other, launch };
+  void ask(double seconds, Call call = Call::other);
+  [[noreturn]] void child_ended(Call call);
 
   Mailbox* box_ = nullptr;
   pid_t child_ = -1;

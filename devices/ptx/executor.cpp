@@ -191,13 +191,21 @@ void Executor::clock(const MicroOp& op, uint32_t mask) {
 void Executor::is_space(const MicroOp& op, uint32_t mask) {
   const auto* a = reinterpret_cast<const uint64_t*>(row(op.a));
   const Space space = code_->sites[op.site].instruction->space;
+  // Constant variables lie among global memory, but are none of it (PTX ISA 9.7.9.18).
+  const auto is_constant = [&](uint64_t address) {
+    const int at = memory_->nearest(address);
+    if (at < 0) return false;
+    const RegionSpec& spec = memory_->regions()[static_cast<size_t>(at)].spec;
+    return spec.constant && address - spec.base < static_cast<uint64_t>(spec.bytes);
+  };
   uint32_t yes = 0;
   for (int i = 0; i < kLanes; ++i) {
     const uint64_t window = a[i] >> 32;
     const bool in = space == Space::shared  ? window == kSharedWindow >> 32
                     : space == Space::local ? window == kLocalWindow >> 32
                     : space == Space::param ? window == kParamWindow >> 32
-                                            : window > kParamWindow >> 32;
+                                            : window > kParamWindow >> 32 &&
+                                                  is_constant(a[i]) == (space == Space::const_);
     yes |= static_cast<uint32_t>(in) << i;
   }
   set_result_predicate(op, yes, mask, 0);

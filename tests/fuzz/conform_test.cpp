@@ -1,13 +1,17 @@
 // Conformance kernels and their judge on a CPU, and answers of real hardware that were recorded.
+#include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <map>
 #include <set>
 
 #include "devices/cuda/process.hpp"
 #include "devices/ptx/semantics.hpp"
 #include "devices/ptx/table.hpp"
+#include "devices/ptx/tensor.hpp"
 #include "fuzz/conform_emulator.hpp"
 #include "fuzz/conform_judge.hpp"
+#include "fuzz/conform_results.hpp"
 #include "kernels_under_test/input_error.hpp"
 #include "run_assay.hpp"
 
@@ -41,27 +45,20 @@ bool has_gpu() {
   }
 }
 
-TEST(Conform, EveryComputingInstructionHasKernelsThatDecode) {
+TEST(Conform, EveryInstructionIsComparedOrNamedWithAReason) {
   const std::vector<ConformKernel> kernels = conform_kernels({});
-  std::set<ptx::Op> covered;
-  for (const ConformKernel& kernel : kernels) covered.insert(kernel.instruction.op);
+  std::set<std::string> covered;
+  for (const ConformKernel& kernel : kernels) {
+    covered.insert(kernel.title.substr(0, kernel.title.find_first_of(". ")));
+  }
+  for (const ConformProgram& program : conform_programs({})) {
+    covered.insert(program.title.substr(0, program.title.find('.')));
+  }
+  std::set<std::string> named;
+  for (const Uncompared& row : uncompared_instructions()) named.insert(row.mnemonic);
   for (const ptx::Row& row : ptx::table()) {
-    ptx::Instruction one;
-    one.op = row.op;
-    // Memory, control and warp instructions have no row function and no kernel.
-    const bool computes = row.definedness != ptx::DefinednessRule::load &&
-                          row.definedness != ptx::DefinednessRule::store &&
-                          row.definedness != ptx::DefinednessRule::atomic &&
-                          row.definedness != ptx::DefinednessRule::none &&
-                          row.definedness != ptx::DefinednessRule::shuffle &&
-                          row.definedness != ptx::DefinednessRule::vote &&
-                          row.definedness != ptx::DefinednessRule::uniform;
-    const bool address = row.op == ptx::Op::cvta || row.op == ptx::Op::isspacep;
-    // Matrix instructions work on a whole warp's fragments and are judged by an envelope, not bit
-    // for bit: they are no part of this form of conform, and its report says so.
-    const bool matrix =
-        row.op == ptx::Op::mma || row.op == ptx::Op::wmma || row.op == ptx::Op::movmatrix;
-    EXPECT_EQ(covered.contains(row.op), computes && !address && !matrix) << row.mnemonic;
+    const std::string mnemonic(row.mnemonic);
+    EXPECT_NE(covered.contains(mnemonic), named.contains(mnemonic)) << mnemonic;
   }
   EXPECT_GT(kernels.size(), 4000u);
   std::vector<const ConformKernel*> some;
@@ -69,6 +66,108 @@ TEST(Conform, EveryComputingInstructionHasKernelsThatDecode) {
   const ptx::Module module = ptx::decode(conform_module(some, 90, 13000), "conform.ptx");
   EXPECT_EQ(module.functions.size(), some.size());
   EXPECT_TRUE(module.unsupported.empty());
+}
+
+/// A program's output in the emulator.
+struct ProgramRun {
+  explicit ProgramRun(const std::string& title, int64_t warps = 8) {
+    for (ConformProgram& one : conform_programs({title.substr(0, title.find(' '))})) {
+      if (one.title == title) program = std::move(one);
+    }
+    EXPECT_EQ(program.title, title);
+    ConformEmulator emulator;
+    emulator.load(program_module({&program}, 13000));
+    in = program.input(warps, 5);
+    ConformLaunch launch{title, program.entry, in.data(), static_cast<int64_t>(in.size())};
+    launch.out_bytes = 32 * warps * program.out_bytes;
+    launch.blocks = 32 * warps / kConformThreads;
+    launch.has_bytes = program.reads_parameters;
+    out = emulator.run(launch);
+  }
+  ConformProgram program;
+  std::vector<uint8_t> in, out;
+};
+
+TEST(Conform, ProgramsOfEachKindRunAndOneBitIsADifference) {
+  for (const char* title :
+       {"ld.global.v4.u8", "ld.param.s16", "ld.const.b64", "st.local.v2.f32", "ld.shared::cta.s8",
+        "atom.shared.cas.b16", "atom.add.u32 (a warp on one cell)", "red.add.noftz.bf16x2",
+        "shfl.sync.bfly.b32", "redux.sync.min.s32", "match.all.sync.b64", "bar.red.popc.u32",
+        "cp.async.cg.shared.global of 16 bytes, cut", "mbarrier.arrive.shared.b64",
+        "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16",
+        "movmatrix.sync.aligned.m8n8.trans.b16"}) {
+    SCOPED_TRACE(title);
+    const ProgramRun run(title);
+    EXPECT_TRUE(std::any_of(run.out.begin(), run.out.end(), [](uint8_t b) { return b != 0; }));
+    const auto judged = [&](const std::vector<uint8_t>& hardware) {
+      return judge_program(run.program, run.in, run.out, hardware).tally;
+    };
+    EXPECT_EQ(judged(run.out).equal, judged(run.out).tuples);
+    std::vector<uint8_t> changed = run.out;
+    changed[static_cast<size_t>(run.program.out_bytes) + 1] ^= 4;
+    EXPECT_EQ(judged(changed).different, 1);
+  }
+}
+
+/// What the H200 answered: a NaN operand of atom.add.f64 keeps its payload.
+TEST(Conform, AnotherNanOfAtomicF64IsDocumented) {
+  ProgramRun run("atom.global.add.f64");
+  const uint64_t canonical = 0x7ff8000000000000, payload = 0x7fffffff000001b8;
+  std::vector<uint8_t> hardware = run.out;
+  std::memcpy(run.out.data() + 8, &canonical, 8);
+  std::memcpy(hardware.data() + 8, &payload, 8);
+  const ConformTally tally = judge_program(run.program, run.in, run.out, hardware).tally;
+  EXPECT_EQ(tally.documented[kNanPayload], 1);
+  EXPECT_EQ(tally.different, 0);
+}
+
+/// The H200's adder as it was measured: answered by the model, the probes and the fit find it.
+TEST(Conform, ProbesAndModelsFindAnAdder) {
+  const std::string title = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32";
+  const int64_t warps = kProbeWarps + 32;
+  ProgramRun run(title, warps);
+  const ConformProduct& product = *run.program.product;
+  const AdderModel h200{16, 2, true, false, false};
+  std::vector<uint8_t> hardware = run.out;
+  for (int64_t w = 0; w < warps; ++w) {
+    const MatrixOperands m = take_matrices(product, run.in.data() + w * 32 * run.program.in_bytes);
+    uint8_t* to = hardware.data() + w * 32 * run.program.out_bytes;
+    const auto ours = take_result(product, to);
+    for (int lane = 0; lane < 32; ++lane) {
+      for (int r = 0; r < 4; ++r) {
+        const int i = lane / 4 + 8 * (r / 2), j = lane % 4 * 2 + r % 2;
+        double a[16], b[16];
+        for (int l = 0; l < 16; ++l) {
+          a[l] = ptx::element_value(ptx::Type::f16, m.a[static_cast<size_t>(i * 16 + l)]);
+          b[l] = ptx::element_value(ptx::Type::f16, m.b[static_cast<size_t>(l * 8 + j)]);
+        }
+        const double c = ptx::element_value(ptx::Type::f32, m.c[static_cast<size_t>(i * 8 + j)]);
+        uint32_t bits = ours[static_cast<size_t>(i * 8 + j)];
+        if (std::isfinite(ptx::element_value(ptx::Type::f32, bits))) {
+          bits = ptx::element_bits(ptx::Type::f32, model_sum(h200, product.product, a, b, c));
+        }
+        std::memcpy(to + lane * run.program.out_bytes + 4 * r, &bits, 4);
+      }
+    }
+  }
+  const MatrixTally tally = judge_matrices(run.program, run.in, run.out, hardware);
+  EXPECT_EQ(tally.different, 0) << (tally.examples.empty() ? "" : tally.examples[0]);
+  EXPECT_GT(tally.within, 100);
+  EXPECT_EQ(tally.probes.extra_bits, 2);
+  EXPECT_EQ(tally.probes.extra_bits_c, 2);
+  EXPECT_EQ(tally.probes.step, 16);
+  EXPECT_EQ(tally.probes.rounding, "towards zero");
+  EXPECT_TRUE(tally.probes.subnormal_inputs);
+  EXPECT_TRUE(tally.probes.subnormal_accumulator);
+  ASSERT_EQ(tally.models.size(), 1u);
+  EXPECT_EQ(tally.models[0].step, 16);
+  EXPECT_EQ(tally.models[0].extra_bits, 2);
+}
+
+/// The emulator said true for every global address until a card was asked.
+TEST(Conform, IsspacepConstIsFalseForGlobalMemory) {
+  const ProgramRun run("isspacep.const");
+  EXPECT_TRUE(std::all_of(run.out.begin(), run.out.end(), [](uint8_t b) { return b == 0; }));
 }
 
 TEST(Conform, TuplesCrossSpecialsAndAreRepeatable) {
@@ -162,6 +261,16 @@ TEST(Conform, WithoutACardItSaysSo) {
     EXPECT_EQ(other.status, 3) << command;
     EXPECT_NE(other.err.find("no CUDA device"), std::string::npos) << other.err;
   }
+}
+
+TEST(Conform, AMemoryLimitThatIsNoNumberIsAnError) {
+  setenv("ASSAY_CUDA_MOST_GIB", "abc", 1);
+  const auto outcome = run_assay({"smoke", "softmax", "--device", "cuda"});
+  unsetenv("ASSAY_CUDA_MOST_GIB");
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_NE(outcome.err.find("ASSAY_CUDA_MOST_GIB is 'abc': expected a number of GiB above 0"),
+            std::string::npos)
+      << outcome.err;
 }
 
 TEST(Conform, AgreesWithTheCard) {

@@ -57,12 +57,21 @@ struct MmaCase {
   int element_bytes;
   uint32_t (*encode)(float);
   bool integer;
+  uint32_t (*encode_b)(float) = nullptr;  ///< null: as a
+
+  int accumulators() const { return m * n / 32; }  ///< of a lane
 };
 using At = std::array<int, 2>;
 
 uint32_t int8_bits(float x) { return static_cast<uint8_t>(static_cast<int>(x)); }
 uint32_t f32_bits(float x) { return std::bit_cast<uint32_t>(x); }
 uint32_t e5m2_bits(float x) { return f16(x) >> 8; }
+/// 4 bits of exponent with bias 7, 3 of fraction; for integers up to 8.
+uint32_t e4m3_bits(float x) {
+  if (x == 0) return 0;
+  const uint32_t bits = f32_bits(x);
+  return (bits >> 31) << 7 | (((bits >> 23) & 0xff) - 120) << 3 | ((bits >> 20) & 7);
+}
 
 const MmaCase kCases[] = {
     // 9.7.14.5.7: m16n8k8, .f16
@@ -138,7 +147,7 @@ const MmaCase kCases[] = {
        return {i < 4 ? t * 4 + (i & 3) : t * 4 + (i & 3) + 16, g};
      },
      1, int8_bits, true},
-    // m16n8k32, .e5m2 (sm_89): as .s8
+    // m16n8k32, .e4m3 and .e5m2 (sm_89), mixed too: as .s8
     {"m16n8k32.row.col.f32.e5m2.e5m2.f32", 16, 8, 32, 16, 8,
      [](int g, int t, int i) -> At {
        const bool upper = (0 <= i && i < 4) || (8 <= i && i < 12);
@@ -148,17 +157,54 @@ const MmaCase kCases[] = {
        return {i < 4 ? t * 4 + (i & 3) : t * 4 + (i & 3) + 16, g};
      },
      1, e5m2_bits, false},
+    {"m16n8k32.row.col.f32.e4m3.e4m3.f32", 16, 8, 32, 16, 8,
+     [](int g, int t, int i) -> At {
+       const bool upper = (0 <= i && i < 4) || (8 <= i && i < 12);
+       return {upper ? g : g + 8, i < 8 ? t * 4 + (i & 3) : t * 4 + (i & 3) + 16};
+     },
+     [](int g, int t, int i) -> At {
+       return {i < 4 ? t * 4 + (i & 3) : t * 4 + (i & 3) + 16, g};
+     },
+     1, e4m3_bits, false},
+    {"m16n8k32.row.col.f32.e4m3.e5m2.f32", 16, 8, 32, 16, 8,
+     [](int g, int t, int i) -> At {
+       const bool upper = (0 <= i && i < 4) || (8 <= i && i < 12);
+       return {upper ? g : g + 8, i < 8 ? t * 4 + (i & 3) : t * 4 + (i & 3) + 16};
+     },
+     [](int g, int t, int i) -> At {
+       return {i < 4 ? t * 4 + (i & 3) : t * 4 + (i & 3) + 16, g};
+     },
+     1, e4m3_bits, false, e5m2_bits},
+    {"m16n8k32.row.col.f32.e5m2.e4m3.f32", 16, 8, 32, 16, 8,
+     [](int g, int t, int i) -> At {
+       const bool upper = (0 <= i && i < 4) || (8 <= i && i < 12);
+       return {upper ? g : g + 8, i < 8 ? t * 4 + (i & 3) : t * 4 + (i & 3) + 16};
+     },
+     [](int g, int t, int i) -> At {
+       return {i < 4 ? t * 4 + (i & 3) : t * 4 + (i & 3) + 16, g};
+     },
+     1, e5m2_bits, false, e4m3_bits},
+    // 9.7.14.5.10: m8n8k16, .s8: rows groupID only; c: columns threadID_in_group * 2 + i
+    {"m8n8k16.row.col.s32.s8.s8.s32", 8, 8, 16, 4, 4,
+     [](int g, int t, int i) -> At {
+       return {g, t * 4 + i};
+     },
+     [](int g, int t, int i) -> At {
+       return {t * 4 + i, g};
+     },
+     1, int8_bits, true},
 };
 
 /// Registers of all lanes that hold a matrix, lane after lane.
 std::vector<uint32_t> pack(const MmaCase& c, int count, At (*at)(int, int, int),
-                           const std::vector<float>& matrix, int columns) {
+                           const std::vector<float>& matrix, int columns,
+                           uint32_t (*encode)(float)) {
   const int per = 4 / c.element_bytes;
   std::vector<uint32_t> registers(32 * static_cast<size_t>(count / per));
   for (int lane = 0; lane < 32; ++lane) {
     for (int i = 0; i < count; ++i) {
       const At place = at(lane / 4, lane % 4, i);
-      const uint32_t bits = c.encode(matrix[place[0] * columns + place[1]]);
+      const uint32_t bits = encode(matrix[place[0] * columns + place[1]]);
       registers[lane * (count / per) + i / per] |= bits << (8 * c.element_bytes * (i % per));
     }
   }
@@ -174,9 +220,10 @@ std::vector<float> integers(int count, uint32_t seed, int limit = 4) {
 
 std::string mma_body(const MmaCase& c) {
   const int ra = c.a_count * c.element_bytes / 4, rb = c.b_count * c.element_bytes / 4;
+  const int rc = c.accumulators();
   std::string body =
-      load_registers("a", 0, ra) + load_registers("b", 8, rb) + load_registers("c", 16, 4);
-  const std::string accumulators = c.integer ? list(16, 4) : "{%f0, %f1, %f2, %f3}";
+      load_registers("a", 0, ra) + load_registers("b", 8, rb) + load_registers("c", 16, rc);
+  const std::string accumulators = c.integer ? list(16, rc) : "{%f0, %f1, %f2, %f3}";
   if (!c.integer) {
     for (int i = 0; i < 4; ++i) {
       body += "mov.b32 %f" + std::to_string(i) + ", %r" + std::to_string(16 + i) + ";\n";
@@ -187,7 +234,7 @@ std::string mma_body(const MmaCase& c) {
   for (int i = 0; i < 4 && !c.integer; ++i) {
     body += "mov.b32 %r" + std::to_string(16 + i) + ", %f" + std::to_string(i) + ";\n";
   }
-  return body + store_registers("d", 16, 4);
+  return body + store_registers("d", 16, rc);
 }
 
 TEST(Mma, ExactDataGivesTheProductInTheDocumentedLayout) {
@@ -197,7 +244,8 @@ TEST(Mma, ExactDataGivesTheProductInTheDocumentedLayout) {
     const std::vector<float> a = integers(c.m * c.k, 1), b = integers(c.k * c.n, 2);
     const std::vector<float> add = integers(c.m * c.n, 3, 100);
     // c: rows groupID and groupID + 8, columns threadID_in_group * 2 + (i & 1).
-    std::vector<uint32_t> cs(128);
+    const int count = c.accumulators();
+    std::vector<uint32_t> cs(static_cast<size_t>(32 * count));
     const auto at_c = [](int lane, int i) -> At {
       return {i < 2 ? lane / 4 : lane / 4 + 8, lane % 4 * 2 + (i & 1)};
     };
@@ -205,14 +253,18 @@ TEST(Mma, ExactDataGivesTheProductInTheDocumentedLayout) {
       return c.integer ? static_cast<uint32_t>(static_cast<int32_t>(x)) : f32_bits(x);
     };
     for (int lane = 0; lane < 32; ++lane) {
-      for (int i = 0; i < 4; ++i) {
-        cs[lane * 4 + i] = encode(add[at_c(lane, i)[0] * c.n + at_c(lane, i)[1]]);
+      for (int i = 0; i < count; ++i) {
+        cs[lane * count + i] = encode(add[at_c(lane, i)[0] * c.n + at_c(lane, i)[1]]);
       }
     }
-    const uint64_t pa = runner.array<uint32_t>("a", pack(c, c.a_count, c.a_at, a, c.k), false);
-    const uint64_t pb = runner.array<uint32_t>("b", pack(c, c.b_count, c.b_at, b, c.n), false);
+    const uint64_t pa =
+        runner.array<uint32_t>("a", pack(c, c.a_count, c.a_at, a, c.k, c.encode), false);
+    const auto encode_b = c.encode_b != nullptr ? c.encode_b : c.encode;
+    const uint64_t pb =
+        runner.array<uint32_t>("b", pack(c, c.b_count, c.b_at, b, c.n, encode_b), false);
     const uint64_t pc = runner.array<uint32_t>("c", cs, false);
-    const uint64_t pd = runner.array<uint32_t>("d", std::vector<uint32_t>(128), true, true, true);
+    const uint64_t pd =
+        runner.array<uint32_t>("d", std::vector<uint32_t>(cs.size()), true, true, true);
     for (uint64_t seed : {0, 1, 2}) {
       LaunchConfig config = threads(32);
       config.mma_errors.seed = seed;
@@ -221,11 +273,11 @@ TEST(Mma, ExactDataGivesTheProductInTheDocumentedLayout) {
       EXPECT_TRUE(runner.diagnostics().empty()) << runner.all_messages();
       const std::vector<uint32_t> got = runner.read<uint32_t>("d");
       for (int lane = 0; lane < 32; ++lane) {
-        for (int i = 0; i < 4; ++i) {
+        for (int i = 0; i < count; ++i) {
           const At at = at_c(lane, i);
           float sum = add[at[0] * c.n + at[1]];
           for (int l = 0; l < c.k; ++l) sum += a[at[0] * c.k + l] * b[l * c.n + at[1]];
-          ASSERT_EQ(got[lane * 4 + i], encode(sum)) << "lane " << lane << " element " << i;
+          ASSERT_EQ(got[lane * count + i], encode(sum)) << "lane " << lane << " element " << i;
         }
       }
     }
@@ -472,6 +524,9 @@ struct WmmaCase {
   int bytes;
   uint32_t (*encode)(float);
   bool integer;
+  uint32_t (*encode_b)(float) = nullptr;  ///< null: as a
+
+  int accumulators() const { return m * n / 32; }  ///< of a lane
 };
 const WmmaCase kWmma[] = {
     {"m16n16k16", 16, 16, 16, "f16", 8, 8, 2, f16, false},
