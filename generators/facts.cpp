@@ -53,6 +53,8 @@ void mark_dimensions(const Contract& contract, const Expr* expr, const Mark& mar
       if (dimension.extent) mark(*dimension.extent);
     }
   }
+}
+
 /// Names of operands in an expression, those of earlier lines included.
 void collect_operands(const Contract& contract, const Expr& node, std::vector<std::string>& out) {
   if (node.kind == Expr::Kind::name) {

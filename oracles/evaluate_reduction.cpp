@@ -206,8 +206,8 @@ class Reducer {
     }
     out.e = (s.e / n + std::fabs(out.v) * 0x1p-52) * rows::kOutward;
     const double most = largest_term(row);
-    const double step = kWelfordStep * u_ * depth(row.n);
-    const double own = row.n <= 1 ? 0 : step * (1 + 2 * step) * most + 4 * steps_eta(row.n);
+    const double step = kWelfordStep * u_ * depth_;
+    const double own = row.n <= 1 ? 0 : step * (1 + 2 * step) * most + 4 * steps_eta();
     out.lo = (s.lo / n + own) * rows::kOutward;
     out.hi = (s.hi / n + own) * rows::kOutward;
     const bool bounded = step <= 0.25;
@@ -217,7 +217,7 @@ class Reducer {
   }
 
   /// Underflow along the longest path: a step's four results, each half of the smallest subnormal.
-  double steps_eta(int64_t n) const { return depth(n) * rounding_.eta * own_; }
+  double steps_eta() const { return depth_ * rounding_.eta * own_; }
 
   /// Sums of squared differences by Welford and Chan: the increments of each step are differences
   /// from running means, weighted; W bounds the sum of the weights in every tree.
@@ -235,9 +235,9 @@ class Reducer {
     out.e = (s.e / n + out.v * 0x1p-52) * rows::kOutward;
     if (row.n <= 1) return s.hi == 0 ? Element{0, 0, 0, 0} : Element{out.v, out.e, 0, s.hi};
     const double total = s.v + s.e + s.hi;  // a correct kernel's own terms
-    const double h = depth(row.n);
+    const double h = depth_;
     const double step = kWelfordStep * u_ * h;
-    const double delta = step * (1 + 2 * step) * largest_term(row) + 4 * steps_eta(row.n);
+    const double delta = step * (1 + 2 * step) * largest_term(row) + 4 * steps_eta();
     const double weights = std::max(1.0, n / 2 * std::log2(n) * (1 + 0x1p-40));
     const double root = std::sqrt(total) + 2 * delta * std::sqrt(weights);
     const double increments = 4 * delta * std::sqrt(weights * total) + 4 * weights * delta * delta +
