@@ -20,7 +20,8 @@ using testing::row_contract;
 
 constexpr float kMax = 0x1.fffffep127f;
 const char* const kNaive = "[policy]\nrange = \"naive\"\nnan = \"propagate\"\n";
-const char* const kSafe = "[policy]\nrange = \"safe\"\nnan = \"propagate\"\n";
+const char* const kSafe =
+    "[policy]\nrange = \"safe\"\nnan = \"propagate\"\nsubnormals = \"keep\"\n";
 
 Outcome row(const char* formula, const char* policy, const std::vector<float>& x, float got) {
   return judge_row(row_contract(formula, policy), x, got).outcome;

@@ -211,7 +211,7 @@ TEST(TensorCores, ExactPartialSumsThatAreSubnormalMayBeFlushed) {
   const std::vector<double> w{0x1p-26, 0x1.8p-27, -0x1p-26, -0x1p-25};
   for (const bool flush : {false, true}) {
     Contract contract = dot_contract("mma = \"m16n8k16\"\n", "bf16");
-    if (flush) contract.policy.subnormals = SubnormalPolicy::flush;
+    contract.policy.subnormals = flush ? SubnormalPolicy::flush : SubnormalPolicy::keep;
     const Dot dot(contract, DType::bf16, x, w);
     EXPECT_EQ(dot.judge(0x1.6p-125f).outcome, Outcome::pass);
     // The second product is below 2^-126.
