@@ -168,7 +168,9 @@ void NodeWork::hull() {
   double* hi = out_.own_hi.get(size);
   const rows::Rounding rounding = rounding_of(settings.accumulate, settings.flush);
   const Grid reduced = grid_of(node_.reduced, chunk_);
-  const auto n = static_cast<double>(reduced.size);
+  const bool share = !node_.share_of.empty();
+  const auto n =
+      static_cast<double>(share ? grid_of(node_.share_of, chunk_).size : reduced.size);
   // A path of n additions and a rescaling a block in each sum, in tensor cores twice as coarse, and
   // the declared roundings of w.
   const double relative = 8 * (n + 4) * rounding.u + node_.real;
@@ -182,8 +184,8 @@ void NodeWork::hull() {
                   const double v = q.v[at];
                   if (!std::isfinite(v)) continue;
                   bool bounded = true;
-                  double least = kInfinity;
-                  double most = -kInfinity;
+                  double least = share ? 0 : kInfinity;
+                  double most = share ? 0 : -kInfinity;
                   for_runs<2>(
                       reduced, {&w.grid, &t.grid},
                       [&](int64_t, int64_t m, const auto& first, const auto& step) {
@@ -203,7 +205,7 @@ void NodeWork::hull() {
                       });
                   const double largest = std::max(std::fabs(least), std::fabs(most));
                   if (!std::isfinite(largest) || !bounded) continue;
-                  // The weight of the kernel\'s own maximum is 1, so that the divisor is never 0.
+                  // The weight of the kernel's own maximum is 1, so that the divisor is never 0.
                   if (std::isnan(lo[to]) || std::isnan(hi[to])) lo[to] = hi[to] = kInfinity;
                   const double slack =
                       (relative + n * rounding.eta) * largest + n * rounding.eta + element(q.e, at);

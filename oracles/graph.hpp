@@ -91,6 +91,7 @@ struct Node {
   int mma_steps = 0;
   int mma_extra_bits = 0;
   bool nonpositive = false;  ///< exp: its argument is x - max(x), which rounds to at most 0
+  std::vector<int> share_of;  ///< hull of w / sum(w) itself, between 0 and 1: the sum's dimensions
   /// Significand bits that hold any value of this node exactly; 0 when no bound is known.
   int bits = 0;
   SourceLocation where_;

@@ -49,7 +49,8 @@ void FormulaCompiler::add_running(Node& sum) const {
   }
 }
 
-/// sum(w t, D) / sum(w, D), or w / sum(w, D) (t = 1): within the hull of t.
+/// sum(w t, D) / sum(w, D): within the hull of t. w / sum(w, D), where t is 1 for the element itself
+/// and 0 for the others: within [0, 1].
 int FormulaCompiler::weighted_mean(int id, const Expr& e) {
   const Node& quotient = node(id);
   if (quotient.op != Op::div || quotient.integral) return id;
@@ -81,7 +82,7 @@ int FormulaCompiler::weighted_mean(int id, const Expr& e) {
   n.weight = contract_.accuracy.exp == ExpForm::prescaled ? 2 : 1;
   n.args = {id, weight, averaged};
   n.dims = node(id).dims;
-  n.reduced = above == weight ? std::vector<int>{} : reduced;
+  (above == weight ? n.share_of : n.reduced) = reduced;
   n.real = roundings;
   return put(n, e.where);
 }

@@ -53,6 +53,59 @@ Verdict judged(const Contract& contract, const std::vector<float>& x, const std:
   return Judge(e.contract).judge(instance, run);
 }
 
+/// Shares w / sum(w) of one row, written as `got`.
+Verdict judged_shares(const std::vector<float>& x, const std::vector<float>& got) {
+  const Contract contract = parse_contract(R"toml(
+name = "shares"
+source = { cuda = "row_sum.cu", entry = "shares" }
+sizes = { rows = { min = 0, max = 100 }, n = { min = 0, max = 100000 } }
+launch = { grid = ["rows"], block = ["32"] }
+args = [
+  { name = "y", kind = "output", dtype = "f32", shape = ["rows", "n"] },
+  { name = "x", kind = "input", dtype = "f32", shape = ["rows", "n"] },
+]
+[formula]
+w = "exp(x - max(x, n))"
+y = "w / sum(w, n)"
+[policy]
+range = "safe"
+subnormals = "keep"
+)toml",
+                                           std::string(ASSAY_SOURCE_DIR) +
+                                               "/kernels_under_test/kernels/shares.toml");
+  Experiment e(contract);
+  const auto n = static_cast<int64_t>(x.size());
+  e.the_case.sizes = {{"rows", 1}, {"n", n}};
+  e.put("x", {1, n}, DType::f32, std::vector<double>(x.begin(), x.end()));
+  const Instance instance = e.instance();
+  FakeRun run(instance);
+  for (size_t k = 0; k < got.size(); ++k)
+    run.set("y", static_cast<int64_t>(k), f32_bits(got[k]));
+  return Judge(e.contract).judge(instance, run);
+}
+
+TEST(Weights, SharesMayErrBothWays) {
+  // e^0, e^1 and e^2 over their sum: an ulp to either side is within exp's published two.
+  const std::vector<float> x{0, 1, 2};
+  const double sum = 1 + std::exp(1.0) + std::exp(2.0);
+  for (const float towards : {0.0f, 1.0f}) {
+    std::vector<float> got;
+    for (const float v : x) {
+      const auto nearest = static_cast<float>(std::exp(static_cast<double>(v)) / sum);
+      got.push_back(std::nextafter(nearest, towards));
+    }
+    const Verdict v = judged_shares(x, got);
+    EXPECT_EQ(v.outcome, Outcome::pass) << told(v);
+    EXPECT_EQ(v.widened, 0);
+    got[1] *= 1 + 0x1p-16f;
+    EXPECT_EQ(judged_shares(x, got).outcome, Outcome::mismatch);
+  }
+  // No share is negative, and none exceeds 1 by more than the sums' roundings.
+  EXPECT_EQ(judged_shares({0, -200}, {1, 0}).outcome, Outcome::pass);
+  EXPECT_EQ(judged_shares({0, -200}, {1, -0x1p-140f}).outcome, Outcome::mismatch);
+  EXPECT_EQ(judged_shares({0, -200}, {1 + 0x1p-12f, 0}).outcome, Outcome::mismatch);
+}
+
 /// exp off by its published figure, up or down in turn.
 float poor_exp(float x, bool up) {
   if (x == 0) return 1;
