@@ -8,7 +8,7 @@
 
 namespace assay {
 
-enum class Command { list, smoke, fuzz, repro, shrink, score, conform };
+enum class Command { list, smoke, fuzz, repro, shrink, score, conform, calibrate };
 enum class Format { text, github, junit };
 
 /// What a program's exit status says.
@@ -36,6 +36,8 @@ struct Options {
   bool json = false;
   Format format = Format::text;
   std::string out;      ///< folder for findings; shrink: file
+  uint64_t adversarial = 0;         ///< repro: seed of RunOptions::adversarial_seed; 0: none
+  std::optional<bool> contraction;  ///< repro: -fmad; not given: as the contract says
   std::string planted;  ///< score: folder of pairs
   int64_t max_disk_bytes = int64_t{1} << 30;
 };

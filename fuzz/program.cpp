@@ -29,6 +29,8 @@ Exit run_command(const Options& options, Streams streams) {
       return run_score(options, streams);
     case Command::conform:
       return run_conform(options, streams);
+    case Command::calibrate:
+      return run_calibrate(options, streams);
   }
   return Exit::bad_input;
 }

@@ -30,6 +30,7 @@ Exit run_repro(const Options& options, Streams streams);
 Exit run_shrink(const Options& options, Streams streams);
 Exit run_score(const Options& options, Streams streams);
 Exit run_conform(const Options& options, Streams streams);
+Exit run_calibrate(const Options& options, Streams streams);
 
 /// The device of that name; throws MissingDependency for one that is not there or not built yet.
 std::unique_ptr<Device> make_device(const std::string& name);

@@ -29,6 +29,22 @@ struct ListedKernel {
   std::vector<std::string> notes;
 };
 
+/// How much of the internal allowance (Verdict::share) a kernel's runs use.
+struct AllowanceUse {
+  double largest = 0;
+  double sum = 0;  ///< of each run's largest share
+  int64_t runs = 0;
+  void add(double share);
+  void add(const AllowanceUse& other);
+  double mean() const { return runs > 0 ? sum / double(runs) : 0; }
+};
+
+/// What `assay calibrate` counts of a kernel.
+struct CalibratedKernel {
+  int64_t runs = 0;  ///< of its cases, over all settings
+  AllowanceUse honest, adversarial;
+};
+
 /// Counts over one kernel's cases.
 struct KernelReport {
   std::string kernel;
@@ -50,7 +66,8 @@ struct KernelReport {
   std::map<std::string, int64_t> largest_operands;  ///< elements that ran, by operand
   double seconds = 0;                               ///< summed over workers
 
-  std::optional<ListedKernel> listed;  ///< `assay list` only
+  std::optional<ListedKernel> listed;          ///< `assay list` only
+  std::optional<CalibratedKernel> calibrated;  ///< `assay calibrate` only
 
   int64_t skipped_cases() const;
   double weak_share() const { return ordinary > 0 ? double(weak) / double(ordinary) : 0; }
@@ -72,6 +89,7 @@ struct FiledFinding {
   std::string cause;      ///< identity of the first cause in its case when that is another; or ""
   /// Why it has one cause, likely, with the one before it: "in the same case", "at the same line".
   std::string with_above;
+  std::string flags;  ///< that `repro` needs to show it, " --fmad off"; usually ""
 };
 
 /// One pair of `score`.

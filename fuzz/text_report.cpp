@@ -54,21 +54,39 @@ std::string variants_text(const KernelReport& kernel) {
                 static_cast<long long>(kernel.variants_total));
 }
 
+int64_t findings_of(const Report& report, const KernelReport& kernel) {
+  return std::count_if(
+      report.findings.begin(), report.findings.end(),
+      [&](const FiledFinding& filed) { return filed.finding.kernel == kernel.kernel; });
+}
+
 std::string kernel_table(const Report& report) {
   std::vector<std::vector<std::string>> rows{
       {"kernel", "cases", "variants", "skipped", "weak %", "findings",
        report.jobs > 1 ? "seconds of " + std::to_string(report.jobs) + " jobs" : "seconds"}};
   for (const KernelReport& kernel : report.kernels) {
-    const auto findings = std::count_if(
-        report.findings.begin(), report.findings.end(),
-        [&](const FiledFinding& filed) { return filed.finding.kernel == kernel.kernel; });
     std::vector<std::string> row{kernel.kernel, std::to_string(kernel.cases)};
     row.push_back(variants_text(kernel));
     row.push_back(std::to_string(kernel.skipped_cases()));
     row.push_back(weak_text(kernel));
-    row.push_back(std::to_string(findings));
+    row.push_back(std::to_string(findings_of(report, kernel)));
     row.push_back(format("%.1f", kernel.seconds));
     rows.push_back(std::move(row));
+  }
+  return table(rows);
+}
+
+std::string calibration_table(const Report& report) {
+  std::vector<std::vector<std::string>> rows{{"kernel", "cases", "runs", "weak %", "findings",
+                                              "honest: largest", "mean", "adversarial: largest",
+                                              "mean"}};
+  for (const KernelReport& kernel : report.kernels) {
+    const CalibratedKernel& c = *kernel.calibrated;
+    rows.push_back({kernel.kernel, std::to_string(kernel.cases), std::to_string(c.runs),
+                    weak_text(kernel), std::to_string(findings_of(report, kernel)),
+                    format("%.3f", c.honest.largest), format("%.4f", c.honest.mean()),
+                    format("%.3f", c.adversarial.largest),
+                    format("%.4f", c.adversarial.mean())});
   }
   return table(rows);
 }
@@ -177,7 +195,9 @@ std::string score_text(const Report& report) {
 
 std::string text_report(const Report& report) {
   if (report.command == Command::score) return score_text(report);
-  std::string text = kernel_table(report) + notes_text(report);
+  const bool calibrated = report.command == Command::calibrate;
+  std::string text =
+      (calibrated ? calibration_table(report) : kernel_table(report)) + notes_text(report);
   for (const FiledFinding& filed : report.findings) text += finding_text(filed);
   return text + verdict_text(report);
 }
