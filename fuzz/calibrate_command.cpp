@@ -1,6 +1,6 @@
-// `assay calibrate`, the side of false alarms: each case runs as compiled with and without
-// contraction, on an emulator that is as exact as it can be and on one that errs as far as a correct
-// device may. All of that must pass.
+// `assay calibrate`. Each case runs as compiled with and without contraction, on an emulator that is
+// as exact as it can be and on one that errs as far as a correct device may: all of that must pass.
+// Then with planted defects (fuzz/sensitivity.hpp), which are counted.
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -134,6 +134,9 @@ class Calibration {
       try {
         const SmokeCases::Item item = cases_.at(order);
         for (size_t s = 0; s < kSettings.size(); ++s) check(bench, item, s, mine);
+        plant_defects(bench.checker(*fused_[item.kernel]), item.the_case,
+                      adversarial_seed(options_.seed, order),
+                      mine.kernels[item.kernel].calibrated->sensitivity);
       } catch (...) {
         failed_ = true;
         throw;

@@ -117,6 +117,8 @@ void KernelReport::add(const KernelReport& other) {
     calibrated->runs += other.calibrated->runs;
     calibrated->honest.add(other.calibrated->honest);
     calibrated->adversarial.add(other.calibrated->adversarial);
+    for (const auto& [key, count] : other.calibrated->sensitivity)
+      calibrated->sensitivity[key].add(count);
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "fuzz/check_case.hpp"
 #include "fuzz/options.hpp"
+#include "fuzz/sensitivity.hpp"
 
 namespace assay {
 
@@ -43,6 +44,7 @@ struct AllowanceUse {
 struct CalibratedKernel {
   int64_t runs = 0;  ///< of its cases, over all settings
   AllowanceUse honest, adversarial;
+  SensitivityTable sensitivity;
 };
 
 /// Counts over one kernel's cases.

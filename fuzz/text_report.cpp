@@ -91,6 +91,34 @@ std::string calibration_table(const Report& report) {
   return table(rows);
 }
 
+/// Defects caught of those planted that changed an output, in per cent.
+std::string sensitivity_table(const Report& report) {
+  std::vector<std::vector<std::string>> rows{{"kernel", "reduced", "data"}};
+  for (int kind = 0; kind < kPlantedKinds; ++kind)
+    rows.front().push_back(std::string(name(static_cast<Planted>(kind))) + " % of");
+  for (const KernelReport& kernel : report.kernels) {
+    const SensitivityTable& counts = kernel.calibrated->sensitivity;
+    for (int key = 0; key < 9; ++key) {
+      const auto size = static_cast<SizeClass>(key / 3);
+      const auto data = static_cast<DataKind>(key % 3);
+      std::vector<std::string> row{kernel.kernel, std::string(name(size)), std::string(name(data))};
+      bool any = false;
+      for (int kind = 0; kind < kPlantedKinds; ++kind) {
+        const auto found = counts.find({size, data, static_cast<Planted>(kind)});
+        any = any || found != counts.end();
+        row.push_back(found == counts.end()
+                          ? "-"
+                          : format("%.0f %lld",
+                                   100.0 * double(found->second.caught) /
+                                       double(found->second.planted),
+                                   static_cast<long long>(found->second.planted)));
+      }
+      if (any) rows.push_back(std::move(row));
+    }
+  }
+  return rows.size() > 1 ? "\n" + table(rows) + "\n" : "";
+}
+
 std::string place(const Finding& finding) {
   const int line = finding.shown_line();
   return finding.shown_file() + (line > 0 ? ":" + std::to_string(line) : "");
@@ -197,7 +225,8 @@ std::string text_report(const Report& report) {
   if (report.command == Command::score) return score_text(report);
   const bool calibrated = report.command == Command::calibrate;
   std::string text =
-      (calibrated ? calibration_table(report) : kernel_table(report)) + notes_text(report);
+      (calibrated ? calibration_table(report) + sensitivity_table(report) : kernel_table(report)) +
+      notes_text(report);
   for (const FiledFinding& filed : report.findings) text += finding_text(filed);
   return text + verdict_text(report);
 }
