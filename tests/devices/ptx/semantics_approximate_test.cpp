@@ -63,9 +63,9 @@ const Approximation kApproximations[] = {
        return Bound{Bound::relative, std::exp2(-23.0L)};
      },
      1, 0.51},
-    {"lg2.approx", [](long double x, long double) { return std::log2(x); }, log_bound, 1, 0.75},
-    {"sin.approx", [](long double x, long double) { return std::sin(x); }, sine_bound, 1, 0.2},
-    {"cos.approx", [](long double x, long double) { return std::cos(x); }, cosine_bound, 1, 0.2},
+    {"lg2.approx", [](long double x, long double) { return std::log2(x); }, log_bound, 1, 0.6},
+    {"sin.approx", [](long double x, long double) { return std::sin(x); }, sine_bound, 1, 0.1},
+    {"cos.approx", [](long double x, long double) { return std::cos(x); }, cosine_bound, 1, 0.1},
     {"tanh.approx", [](long double x, long double) { return std::tanh(x); },
      [](long double, long double) {
        return Bound{Bound::relative, std::exp2(-11.0L)};
