@@ -83,7 +83,7 @@ TEST(Calibrate, ContractionFollowsTheSetting) {
   const auto separate = compile(with_contraction(*contract, false), c.variant(), 0);
   EXPECT_NE(fused.ptx.find("fma.rn.f32"), std::string::npos);
   EXPECT_EQ(separate.ptx.find("fma.rn.f32"), std::string::npos);
-  EXPECT_NE(separate.ptx.find("mul.f32"), std::string::npos);
+  EXPECT_NE(separate.ptx.find("mul.rn.f32"), std::string::npos);
 }
 
 }  // namespace
