@@ -75,6 +75,18 @@ struct LastStore {
   int64_t count = 0;  ///< stores to it in the run
 };
 
+/// Narrower formats that an accumulator in f32 may be given by mistake.
+enum class Narrow : uint8_t { none, tf32, f16, bf16 };
+
+/// What is broken on purpose in a run, to see whether the judge notices. The emulator only.
+struct Defect {
+  int operand = -1;      ///< Tensor::position: of an operand that reads one of its elements wrongly
+  int64_t element = -1;  ///< logical index of that element
+  int64_t reads = -1;    ///< logical index of the element whose value is read in its place; -1: 0
+  /// Every add, sub and fma of f32 that rounds to nearest rounds to this format instead.
+  Narrow sums = Narrow::none;
+};
+
 struct RunOptions {
   bool definedness = true;
   bool wrap = true;
@@ -84,6 +96,12 @@ struct RunOptions {
   /// The same for programs that may wait for other threads (global atomics, gpu fences, volatile
   /// accesses), when larger: a correct spin lock costs instructions that no work explains.
   int64_t waiting_budget = 0;
+  /// Not 0: the emulator errs on purpose as far as a correct device may. Approximate instructions of
+  /// f32 are off by up to their documented bound (by a hash of their operands; special values stay),
+  /// sums of mma and wmma are cut as the seed says, and the lanes of an atomic take turns in an order
+  /// that the seed chooses.
+  uint64_t adversarial_seed = 0;
+  Defect defect;
 };
 
 struct Run {

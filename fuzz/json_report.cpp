@@ -64,6 +64,20 @@ Json kernel_json(const KernelReport& kernel) {
            {"variants_total", kernel.variants_total},
            {"weak_share", kernel.weak_share()},
            {"seconds", kernel.seconds}};
+  if (const auto& c = kernel.calibrated) {
+    row["runs"] = c->runs;
+    row["honest_share"] = {{"largest", c->honest.largest}, {"mean", c->honest.mean()}};
+    row["adversarial_share"] = {{"largest", c->adversarial.largest},
+                                {"mean", c->adversarial.mean()}};
+    row["sensitivity"] = Json::array();
+    for (const auto& [key, count] : c->sensitivity) {
+      row["sensitivity"].push_back({{"reduced", name(std::get<0>(key))},
+                                    {"data", name(std::get<1>(key))},
+                                    {"defect", name(std::get<2>(key))},
+                                    {"planted", count.planted},
+                                    {"caught", count.caught}});
+    }
+  }
   row["skipped"] = Json::object();
   for (const auto& [reason, count] : kernel.skipped) row["skipped"][reason] = count;
   row["unjudged"] = Json::object();

@@ -20,14 +20,14 @@ struct CommandRow {
   const char* about;
   const char* options;  ///< those that mean something to it, besides its kernels or its file
 };
-constexpr std::array<CommandRow, 10> kCommands{{
+constexpr std::array<CommandRow, 11> kCommands{{
     {Command::list, "list", "List the kernels and what their contracts admit", "--device --json"},
     {Command::smoke, "smoke", "Check every kernel for a short time; for CI",
      "--device --seed --cases --for --jobs --json --format --out"},
     {Command::fuzz, "fuzz", "Search for hours in worker processes; resumes in the same folder",
      "--device --seed --cases --for --jobs --json --format --out --max-disk"},
     {Command::repro, "repro", "Run one case file and explain what it shows",
-     "--contract --device --json --format"},
+     "--contract --device --json --format --adversarial --fmad"},
     {Command::shrink, "shrink", "Make a failing case smaller while the same failure stays",
      "--contract --device --cases --for --out"},
     {Command::score, "score", "Search for the planted bugs and count what is found",
@@ -39,6 +39,9 @@ constexpr std::array<CommandRow, 10> kCommands{{
     {Command::init, "init", "Write a starter contract from a kernel's compiled signature", "--out"},
     {Command::check, "check", "Read a contract critically and show three of its cases",
      "--json --format"},
+    {Command::calibrate, "calibrate",
+     "Check the judge from both sides: kernels that err as they may, and planted defects",
+     "--seed --cases --for --jobs --json --out"},
 }};
 constexpr const char* kVersion = "assay 0.1.0";
 
@@ -88,7 +91,7 @@ int64_t parse_bytes(const std::string& text) {
 
 /// Options as text, before they are checked one by one for a message in our own words.
 struct RawOptions {
-  std::string seed, cases, duration, jobs, format = "text", max_disk, mantissas;
+  std::string seed, cases, duration, jobs, format = "text", max_disk, mantissas, adversarial, fmad;
 };
 
 /// Digits only; nothing before or after them.
@@ -108,10 +111,10 @@ int64_t parse_count(const std::string& option, const std::string& text, int64_t 
                            limit + ", not '" + text + "'");
 }
 
-uint64_t parse_seed(const std::string& text) {
+uint64_t parse_seed(const std::string& option, const std::string& text) {
   uint64_t value = 0;
   if (parse_whole(text, value)) return value;
-  throw InputError({}, "--seed: expected a whole number from 0 to 2^64 - 1, not '" + text + "'");
+  throw InputError({}, option + ": expected a whole number from 0 to 2^64 - 1, not '" + text + "'");
 }
 
 void settle(const RawOptions& raw, Options& o) {
@@ -124,7 +127,16 @@ void settle(const RawOptions& raw, Options& o) {
     throw InputError({}, "unknown format '" + raw.format + "'; there are text, github, junit");
   }
   o.format = format->second;
-  if (!raw.seed.empty()) o.seed = parse_seed(raw.seed);
+  if (!raw.seed.empty()) o.seed = parse_seed("--seed", raw.seed);
+  if (!raw.adversarial.empty()) o.adversarial = parse_seed("--adversarial", raw.adversarial);
+  if (o.adversarial != 0 && o.device != "ptx") {
+    throw InputError({}, "--adversarial: only the emulator errs on purpose (--device ptx)");
+  }
+  if (!raw.fmad.empty()) {
+    if (raw.fmad != "on" && raw.fmad != "off")
+      throw InputError({}, "--fmad: expected on or off, not '" + raw.fmad + "'");
+    o.contraction = raw.fmad == "on";
+  }
   if (!raw.cases.empty()) o.cases = parse_count("--cases", raw.cases, 1, INT64_MAX);
   if (!raw.jobs.empty()) o.jobs = static_cast<int>(parse_count("--jobs", raw.jobs, 1, kMostJobs));
   if (!raw.duration.empty()) o.seconds = parse_duration(raw.duration);
@@ -174,6 +186,11 @@ void add_options(CLI::App& app, const CommandRow& row, Options& o, RawOptions& r
       app.add_option(option, o.only, "Only variants with this choice: T=f16, OP=3");
     if (option == "--mantissas")
       app.add_option(option, raw.mantissas, "Numbers of each exponent and sign of a wide type");
+    if (option == "--adversarial")
+      app.add_option(option, raw.adversarial,
+                     "Let the emulator err on purpose, as far as a correct device may: a seed");
+    if (option == "--fmad")
+      app.add_option(option, raw.fmad, "on, off: compile with or without contraction to fma");
     if (option == "--planted") app.add_option(option, o.planted, "Folder of planted pairs");
   }
 }

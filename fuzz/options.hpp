@@ -8,7 +8,7 @@
 
 namespace assay {
 
-enum class Command { list, smoke, fuzz, repro, shrink, score, conform, exhaust, init, check };
+enum class Command { list, smoke, fuzz, repro, shrink, score, conform, exhaust, init, check, calibrate };
 enum class Format { text, github, junit };
 
 /// What a program's exit status says.
@@ -36,6 +36,8 @@ struct Options {
   bool json = false;
   Format format = Format::text;
   std::string out;      ///< folder for findings; shrink: file
+  uint64_t adversarial = 0;         ///< repro: seed of RunOptions::adversarial_seed; 0: none
+  std::optional<bool> contraction;  ///< repro: -fmad; not given: as the contract says
   std::string planted;  ///< score: folder of pairs
   std::vector<std::string> only;  ///< exhaust: choices of types, knobs and flags, "T=f16"
   int64_t mantissas = 0;          ///< exhaust: of each exponent and sign; 0: as the program likes

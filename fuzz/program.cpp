@@ -35,6 +35,8 @@ Exit run_command(const Options& options, Streams streams) {
       return run_init(options, streams);
     case Command::check:
       return run_check(options, streams);
+    case Command::calibrate:
+      return run_calibrate(options, streams);
   }
   return Exit::bad_input;
 }

@@ -33,6 +33,7 @@ Exit run_conform(const Options& options, Streams streams);
 Exit run_exhaust(const Options& options, Streams streams);
 Exit run_init(const Options& options, Streams streams);
 Exit run_check(const Options& options, Streams streams);
+Exit run_calibrate(const Options& options, Streams streams);
 
 /// The device of that name; throws MissingDependency for one that is not there or not built yet.
 std::unique_ptr<Device> make_device(const std::string& name);

@@ -24,6 +24,18 @@ bool is_wrong_memory(const Finding& f) {
 
 }  // namespace
 
+void AllowanceUse::add(double share) {
+  largest = std::max(largest, share);
+  sum += share;
+  ++runs;
+}
+
+void AllowanceUse::add(const AllowanceUse& other) {
+  largest = std::max(largest, other.largest);
+  sum += other.sum;
+  runs += other.runs;
+}
+
 int64_t KernelReport::skipped_cases() const {
   int64_t sum = 0;
   for (const auto& [reason, count] : skipped) sum += count;
@@ -77,6 +89,14 @@ void KernelReport::add(const KernelReport& other) {
   for (const auto& [operand, elements] : other.largest_operands)
     largest_operands[operand] = std::max(largest_operands[operand], elements);
   seconds += other.seconds;
+  if (other.calibrated) {
+    if (!calibrated) calibrated.emplace();
+    calibrated->runs += other.calibrated->runs;
+    calibrated->honest.add(other.calibrated->honest);
+    calibrated->adversarial.add(other.calibrated->adversarial);
+    for (const auto& [key, count] : other.calibrated->sensitivity)
+      calibrated->sensitivity[key].add(count);
+  }
 }
 
 int64_t Report::cases() const {
@@ -105,7 +125,8 @@ int64_t Report::variants_total() const {
 }
 
 bool Report::proves_nothing() const {
-  if (command != Command::smoke && command != Command::fuzz) return cases() == 0;
+  if (command != Command::smoke && command != Command::fuzz && command != Command::calibrate)
+    return cases() == 0;
   return !unproven(*this).empty();
 }
 
@@ -204,7 +225,8 @@ Exit Report::exit() const {
 std::string repro_command(const FiledFinding& filed) {
   if (filed.case_file.empty()) return "";
   const bool ours = filed.contract.starts_with(std::string(ASSAY_SOURCE_DIR) + "/");
-  return "assay repro " + filed.case_file + (ours ? "" : " --contract " + filed.contract);
+  return "assay repro " + filed.case_file + (ours ? "" : " --contract " + filed.contract) +
+         filed.flags;
 }
 
 }  // namespace assay

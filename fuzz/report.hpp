@@ -10,6 +10,7 @@
 
 #include "fuzz/check_case.hpp"
 #include "fuzz/options.hpp"
+#include "fuzz/sensitivity.hpp"
 #include "kernels_under_test/variants.hpp"
 
 namespace assay {
@@ -28,6 +29,23 @@ struct ListedKernel {
   std::vector<std::string>
       policies_open;  ///< that the formula may need and the contract leaves out
   std::vector<std::string> notes;
+};
+
+/// How much of the internal allowance (Verdict::share) a kernel's runs use.
+struct AllowanceUse {
+  double largest = 0;
+  double sum = 0;  ///< of each run's largest share
+  int64_t runs = 0;
+  void add(double share);
+  void add(const AllowanceUse& other);
+  double mean() const { return runs > 0 ? sum / double(runs) : 0; }
+};
+
+/// What `assay calibrate` counts of a kernel.
+struct CalibratedKernel {
+  int64_t runs = 0;  ///< of its cases, over all settings
+  AllowanceUse honest, adversarial;
+  SensitivityTable sensitivity;
 };
 
 /// Counts over one kernel's cases.
@@ -51,7 +69,8 @@ struct KernelReport {
   std::map<std::string, int64_t> largest_operands;  ///< elements that ran, by operand
   double seconds = 0;                               ///< summed over workers
 
-  std::optional<ListedKernel> listed;  ///< `assay list` only
+  std::optional<ListedKernel> listed;          ///< `assay list` only
+  std::optional<CalibratedKernel> calibrated;  ///< `assay calibrate` only
 
   int64_t skipped_cases() const;
   double weak_share() const { return ordinary > 0 ? double(weak) / double(ordinary) : 0; }
@@ -73,6 +92,7 @@ struct FiledFinding {
   std::string cause;      ///< identity of the first cause in its case when that is another; or ""
   /// Why it has one cause, likely, with the one before it: "in the same case", "at the same line".
   std::string with_above;
+  std::string flags;  ///< that `repro` needs to show it, " --fmad off"; usually ""
 };
 
 /// One pair of `score`.

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <ostream>
 
+#include "fuzz/calibrate.hpp"
 #include "fuzz/explain_case.hpp"
 #include "fuzz/find_kernels.hpp"
 #include "fuzz/findings.hpp"
@@ -33,6 +34,10 @@ OpenedCase open_case(const Options& options) {
                   " names its kernel alike: --contract chooses");
   }
   check_case_against(*opened.contract, opened.the_case, options.file);
+  if (options.contraction) {
+    opened.contract = std::make_shared<const Contract>(
+        with_contraction(*opened.contract, *options.contraction));
+  }
   opened.checker = &opened.bench->checker(*opened.contract);
   return opened;
 }
@@ -40,7 +45,8 @@ OpenedCase open_case(const Options& options) {
 std::string repeat_command(const Options& options) {
   return "assay repro " + options.file +
          (options.contract.empty() ? "" : " --contract " + options.contract) +
-         (options.device == "ptx" ? "" : " --device " + options.device);
+         (options.device == "ptx" ? "" : " --device " + options.device) +
+         repro_flags(options.adversarial, options.contraction);
 }
 
 }  // namespace
@@ -48,7 +54,9 @@ std::string repeat_command(const Options& options) {
 Exit run_repro(const Options& options, Streams streams) {
   const auto start = std::chrono::steady_clock::now();
   OpenedCase opened = open_case(options);
-  CheckResult result = opened.checker->check(opened.the_case);
+  RunOptions run = case_options();
+  run.adversarial_seed = options.adversarial;
+  CheckResult result = opened.checker->check(opened.the_case, run);
 
   Report report;
   report.command = Command::repro;
@@ -61,7 +69,9 @@ Exit run_repro(const Options& options, Streams streams) {
   report.kernels.push_back(kernel);
   report.seconds = spent.count();
   for (const Finding& finding : result.findings) {
-    report.findings.push_back({finding, options.file, opened.contract->path});
+    FiledFinding filed{finding, options.file, opened.contract->path};
+    filed.flags = repro_flags(options.adversarial, options.contraction);
+    report.findings.push_back(std::move(filed));
   }
   if (options.json || options.format == Format::junit) {
     print_report(report, options, streams);

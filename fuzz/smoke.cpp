@@ -13,6 +13,7 @@
 #include "fuzz/log.hpp"
 #include "fuzz/program.hpp"
 #include "fuzz/shrink.hpp"
+#include "fuzz/smoke_cases.hpp"
 #include "fuzz/workers.hpp"
 #include "generators/generate.hpp"
 
@@ -26,52 +27,6 @@ constexpr double kDefaultSeconds = 20;
 constexpr ShrinkLimits kQuickShrink{2000, 5};
 /// What shrinking may add to the time that --for gives.
 constexpr double kOverTime = 0.5;
-
-struct Item {
-  size_t kernel = 0;
-  int64_t order = 0;
-  Case the_case;
-};
-
-/// The run's cases in order: covering cases of all kernels, then generated ones in turn. Case
-/// number i depends on the seed and i alone.
-class SmokeCases {
- public:
-  SmokeCases(const std::vector<ContractPtr>& contracts, uint64_t seed)
-      : contracts_(contracts), seed_(seed) {
-    std::vector<std::vector<Case>> covering;
-    size_t longest = 0;
-    for (const ContractPtr& contract : contracts) {
-      covering.push_back(covering_cases(*contract));
-      longest = std::max(longest, covering.back().size());
-    }
-    for (size_t i = 0; i < longest; ++i) {
-      for (size_t k = 0; k < covering.size(); ++k) {
-        if (i < covering[k].size()) covering_.push_back({k, 0, std::move(covering[k][i])});
-      }
-    }
-  }
-
-  int64_t covering() const { return static_cast<int64_t>(covering_.size()); }
-
-  Item at(int64_t order) const {
-    if (order < covering()) {
-      Item item = covering_[static_cast<size_t>(order)];
-      item.order = order;
-      return item;
-    }
-    const uint64_t number = static_cast<uint64_t>(order - covering());
-    const size_t kernel = number % contracts_.size();
-    const uint64_t round = number / contracts_.size();
-    const Seed seed{case_seed(seed_, contracts_[kernel]->name, round)};
-    return {kernel, order, generate_case(*contracts_[kernel], seed)};
-  }
-
- private:
-  const std::vector<ContractPtr>& contracts_;
-  uint64_t seed_;
-  std::vector<Item> covering_;
-};
 
 /// Known failures of a kernel: the recorded identities of corpus/KERNEL/open.
 std::set<std::string> known_identities(const Contract& contract) {
@@ -183,7 +138,7 @@ class SmokeRun {
     }
   }
 
-  void check(Workbench& bench, const Item& item, Tally& tally) {
+  void check(Workbench& bench, const SmokeCases::Item& item, Tally& tally) {
     const auto start = std::chrono::steady_clock::now();
     CheckResult result = bench.checker(*contracts_[item.kernel]).check(item.the_case);
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;

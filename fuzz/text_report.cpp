@@ -24,23 +24,69 @@ std::string variants_text(const KernelReport& kernel) {
                      static_cast<long long>(kernel.variants_total));
 }
 
+int64_t findings_of(const Report& report, const KernelReport& kernel) {
+  return std::count_if(
+      report.findings.begin(), report.findings.end(),
+      [&](const FiledFinding& filed) { return filed.finding.kernel == kernel.kernel; });
+}
+
 std::string kernel_table(const Report& report) {
   std::vector<std::vector<std::string>> rows{
       {"kernel", "cases", "variants", "skipped", "weak %", "findings",
        report.jobs > 1 ? "seconds of " + std::to_string(report.jobs) + " jobs" : "seconds"}};
   for (const KernelReport& kernel : report.kernels) {
-    const auto findings = std::count_if(
-        report.findings.begin(), report.findings.end(),
-        [&](const FiledFinding& filed) { return filed.finding.kernel == kernel.kernel; });
     std::vector<std::string> row{kernel.kernel, std::to_string(kernel.cases)};
     row.push_back(variants_text(kernel));
     row.push_back(std::to_string(kernel.skipped_cases()));
     row.push_back(weak_text(kernel));
-    row.push_back(std::to_string(findings));
+    row.push_back(std::to_string(findings_of(report, kernel)));
     row.push_back(format_text("%.1f", kernel.seconds));
     rows.push_back(std::move(row));
   }
   return text_table(rows);
+}
+
+std::string calibration_table(const Report& report) {
+  std::vector<std::vector<std::string>> rows{{"kernel", "cases", "runs", "weak %", "findings",
+                                              "honest: largest", "mean", "adversarial: largest",
+                                              "mean"}};
+  for (const KernelReport& kernel : report.kernels) {
+    const CalibratedKernel& c = *kernel.calibrated;
+    rows.push_back({kernel.kernel, std::to_string(kernel.cases), std::to_string(c.runs),
+                    weak_text(kernel), std::to_string(findings_of(report, kernel)),
+                    format_text("%.3f", c.honest.largest), format_text("%.4f", c.honest.mean()),
+                    format_text("%.3f", c.adversarial.largest),
+                    format_text("%.4f", c.adversarial.mean())});
+  }
+  return text_table(rows);
+}
+
+/// Defects caught of those planted that changed an output, in per cent.
+std::string sensitivity_table(const Report& report) {
+  std::vector<std::vector<std::string>> rows{{"kernel", "reduced", "data"}};
+  for (int kind = 0; kind < kPlantedKinds; ++kind)
+    rows.front().push_back(std::string(name(static_cast<Planted>(kind))) + " % of");
+  for (const KernelReport& kernel : report.kernels) {
+    const SensitivityTable& counts = kernel.calibrated->sensitivity;
+    for (int key = 0; key < 9; ++key) {
+      const auto size = static_cast<SizeClass>(key / 3);
+      const auto data = static_cast<DataKind>(key % 3);
+      std::vector<std::string> row{kernel.kernel, std::string(name(size)), std::string(name(data))};
+      bool any = false;
+      for (int kind = 0; kind < kPlantedKinds; ++kind) {
+        const auto found = counts.find({size, data, static_cast<Planted>(kind)});
+        any = any || found != counts.end();
+        row.push_back(found == counts.end()
+                          ? "-"
+                          : format_text("%.0f %lld",
+                                   100.0 * double(found->second.caught) /
+                                       double(found->second.planted),
+                                   static_cast<long long>(found->second.planted)));
+      }
+      if (any) rows.push_back(std::move(row));
+    }
+  }
+  return rows.size() > 1 ? "\n" + text_table(rows) + "\n" : "";
 }
 
 std::string place(const Finding& finding) {
@@ -150,7 +196,10 @@ std::string score_text(const Report& report) {
 
 std::string text_report(const Report& report) {
   if (report.command == Command::score) return score_text(report);
-  std::string text = kernel_table(report) + notes_text(report);
+  const bool calibrated = report.command == Command::calibrate;
+  std::string text =
+      (calibrated ? calibration_table(report) + sensitivity_table(report) : kernel_table(report)) +
+      notes_text(report);
   for (const FiledFinding& filed : report.findings) text += finding_text(filed);
   return text + verdict_text(report);
 }

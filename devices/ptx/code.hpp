@@ -289,8 +289,8 @@ inline constexpr int kModuleSlots = 1024;
 
 /// Lowers an entry and what it calls. `module` must outlive the result. `slot` places the module's
 /// variables: modules that run on the same memory need different ones.
-std::unique_ptr<Code> lower(const Module& module, const std::string& entry, bool avx2,
-                            int slot = 0);
+std::unique_ptr<Code> lower(const Module& module, const std::string& entry, bool avx2, int slot = 0,
+                            const ArithmeticErrors& errors = {});
 
 /// Readers of copies read what was copied; needs `maybe_unset` (lower_copies.cpp).
 void remove_redundant_copies(Code& code);

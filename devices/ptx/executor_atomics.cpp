@@ -7,6 +7,35 @@
 
 namespace assay::ptx {
 
+namespace {
+
+/// The lanes of a mask: ascending without a seed, otherwise begun at some lane and in steps of an
+/// odd number, which seed and time choose.
+class LaneOrder {
+ public:
+  LaneOrder(uint64_t seed, int64_t time, uint32_t mask) : left_(mask) {
+    if (seed == 0) return;
+    // SplitMix64's finaliser (Steele, Lea and Flood, 2014).
+    uint64_t z = seed + static_cast<uint64_t>(time) * 0x9e3779b97f4a7c15;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    step_ = static_cast<uint32_t>(z >> 32) | 1;
+    lane_ = static_cast<uint32_t>(z) % kLanes;
+  }
+  int next() {
+    while ((left_ >> lane_ & 1) == 0) lane_ = (lane_ + step_) % kLanes;
+    left_ &= ~(1u << lane_);
+    return static_cast<int>(lane_);
+  }
+
+ private:
+  uint32_t left_;
+  uint32_t lane_ = 0;
+  uint32_t step_ = 1;
+};
+
+}  // namespace
+
 void Executor::atomic(const MicroOp& op, uint32_t mask) {
   addresses(op);
   if (shadow_ && warp_->flags[op.fa] != 0) check_address(op, mask);
@@ -21,8 +50,9 @@ void Executor::atomic(const MicroOp& op, uint32_t mask) {
     const uint32_t same = split_spaces(op, mask, space);
     observe_access(op, same, space, Access::atomic);
     uint32_t undefined_results = 0;
+    LaneOrder order(config_->atomic_seed, instructions_, same);
     for (uint32_t left = same; left != 0; left &= left - 1) {
-      const int lane = std::countr_zero(left);
+      const int lane = order.next();
       const Target at = locate(op, space, lane, address_[lane], bytes, true);
       if (at.page != nullptr) {
         stray_write(op, lane, address_[lane], bytes);

@@ -14,12 +14,13 @@ int64_t align_up(int64_t value, int64_t align) {
 
 }  // namespace
 
-std::unique_ptr<Code> lower(const Module& module, const std::string& entry, bool avx2, int slot) {
-  return Lowering(module, avx2, slot).run(entry);
+std::unique_ptr<Code> lower(const Module& module, const std::string& entry, bool avx2, int slot,
+                            const ArithmeticErrors& errors) {
+  return Lowering(module, avx2, slot, errors).run(entry);
 }
 
-Lowering::Lowering(const Module& module, bool avx2, int slot)
-    : module_(module), avx2_(avx2), code_(std::make_unique<Code>()) {
+Lowering::Lowering(const Module& module, bool avx2, int slot, const ArithmeticErrors& errors)
+    : module_(module), avx2_(avx2), errors_(errors), code_(std::make_unique<Code>()) {
   static std::atomic<uint64_t> serials{0};
   code_->serial = ++serials;
   code_->module = &module_;

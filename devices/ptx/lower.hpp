@@ -22,7 +22,7 @@ struct Place {
 
 class Lowering {
  public:
-  Lowering(const Module& module, bool avx2, int slot);
+  Lowering(const Module& module, bool avx2, int slot, const ArithmeticErrors& errors);
   std::unique_ptr<Code> run(const std::string& entry);
 
  private:
@@ -54,6 +54,7 @@ class Lowering {
   // lower_instructions.cpp
   MicroOp& emit(const Instruction& ins, Kind kind);
   void guard(const Instruction& ins, MicroOp& op) const;
+  RowFunction row_of(const Instruction& ins) const;
   void emit_compute(const Instruction& ins);
   void emit_move(const Instruction& ins);
   void emit_copy(const Instruction& ins, const Place& d, const Place& a, bool sign_extend);
@@ -84,6 +85,7 @@ class Lowering {
 
   const Module& module_;
   const bool avx2_;
+  const ArithmeticErrors errors_;
   std::unique_ptr<Code> code_;
   int32_t entry_ = -1;
   std::vector<int32_t> functions_;  ///< reachable, entry first

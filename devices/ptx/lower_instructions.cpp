@@ -148,9 +148,15 @@ void Lowering::set_steps(const Instruction& ins, MicroOp& op) const {
   op.wrap = wrap_step(ins);
 }
 
+RowFunction Lowering::row_of(const Instruction& ins) const {
+  if (ins.row < 0) return nullptr;
+  const RowFunction narrow = narrowed_row(ins, errors_.sums);
+  return narrow != nullptr ? narrow : row_function(ins, avx2_, errors_.approximations);
+}
+
 /// Any instruction that a row function computes.
 void Lowering::emit_compute(const Instruction& ins) {
-  const RowFunction row = ins.row < 0 ? nullptr : row_function(ins, avx2_);
+  const RowFunction row = row_of(ins);
   if (row == nullptr) return refuse(ins, "not supported");
   const RowShape shape = row_shape(ins);
   MicroOp made;

@@ -26,6 +26,7 @@ struct LaunchConfig {
   uint64_t block_seed = 0;      ///< 0: blocks in order
   uint64_t warp_seed = 0;       ///< 0: warps in order; also chooses the layout of wmma's fragments
   MmaErrors mma_errors;         ///< how sums of mma and wmma err
+  uint64_t atomic_seed = 0;     ///< 0: the lanes of an atomic in order
   /// Tests: runs one block with these coordinates, whatever the grid says.
   std::optional<std::array<int64_t, 3>> only_block;
   /// Tests: only this thread of each block exists, whatever the block's shape says.

@@ -118,6 +118,18 @@ class PageReader : public OutputReader {
   std::map<int, int> regions_;  ///< by operand position
 };
 
+/// Puts what a defect reads into bytes [first, first + count) of an operand's buffer.
+void misread(const Instance& instance, const Tensor& tensor, const Defect& defect, int64_t first,
+             int64_t count, uint8_t* out) {
+  const int64_t bytes = byte_size(tensor.dtype);
+  const int64_t at = tensor.storage_of(defect.element) * bytes;
+  uint8_t value[8] = {};
+  if (defect.reads >= 0) logical_values(instance, tensor, defect.reads, 1, value);
+  for (int64_t i = 0; i < bytes; ++i) {
+    if (at + i >= first && at + i < first + count) out[at + i - first] = value[i];
+  }
+}
+
 struct Loaded {
   std::shared_ptr<const Module> module;
   std::unique_ptr<Code> code;
@@ -133,21 +145,24 @@ class PtxDevice : public Device {
           const RunOptions& options) override;
 
  private:
-  Loaded& load(const Program& program);
+  Loaded& load(const Program& program, const RunOptions& options);
   std::map<int, int> add_operands(const Instance& instance, const RunOptions& options);
   LaunchConfig configure(const Instance& instance, const ResolvedLaunch& launch,
-                         const Function& entry) const;
+                         const Function& entry, const RunOptions& options) const;
   bool admit(const Loaded& loaded, const LaunchConfig& config, Run& run) const;
   void check_written(const Instance& instance, const std::map<int, int>& regions);
 
   const bool avx2_;
   Machine machine_;
   std::map<std::string, std::shared_ptr<const Module>> modules_;  ///< by digest
-  std::map<std::string, Loaded> programs_;                        ///< by Program::key
+  std::map<std::pair<std::string, ArithmeticErrors>, Loaded> programs_;  ///< by Program::key
 };
 
-Loaded& PtxDevice::load(const Program& program) {
-  const auto [found, added] = programs_.try_emplace(program.key);
+Loaded& PtxDevice::load(const Program& program, const RunOptions& options) {
+  ArithmeticErrors errors;
+  if (options.adversarial_seed != 0) errors.approximations = ApproxMode::adversarial;
+  errors.sums = options.defect.sums;
+  const auto [found, added] = programs_.try_emplace({program.key, errors});
   Loaded& loaded = found->second;
   if (!added && loaded.code != nullptr) return loaded;
   auto decoded = std::make_shared<const Module>(decode(program.ptx, program.source));
@@ -164,7 +179,7 @@ Loaded& PtxDevice::load(const Program& program) {
       own_slot = static_cast<int>((other.code->variable_addresses[0] - kVariableWindow) >> 33);
     }
   }
-  loaded.code = lower(*module, program.entry, avx2_, own_slot);
+  loaded.code = lower(*module, program.entry, avx2_, own_slot, errors);
   return loaded;
 }
 
@@ -186,9 +201,12 @@ std::map<int, int> PtxDevice::add_operands(const Instance& instance, const RunOp
     spec.undefined =
         options.definedness && (kind == OperandKind::output || kind == OperandKind::workspace);
     spec.judged = tensor.is_judged();
-    spec.fill = [&instance, &tensor, stored](int64_t first, int64_t count, uint8_t* out) {
+    const Defect defect =
+        options.defect.operand == tensor.position ? options.defect : Defect{};
+    spec.fill = [&instance, &tensor, stored, defect](int64_t first, int64_t count, uint8_t* out) {
       const int64_t inside = std::clamp<int64_t>(stored - first, 0, count);
       if (inside > 0) storage_bytes(instance, tensor, first, inside, out);
+      if (defect.element >= 0) misread(instance, tensor, defect, first, inside, out);
       // Past the buffer, where the contract lets the kernel read: a NaN of every float type.
       std::memset(out + inside, 0xff, static_cast<size_t>(count - inside));
     };
@@ -198,7 +216,7 @@ std::map<int, int> PtxDevice::add_operands(const Instance& instance, const RunOp
 }
 
 LaunchConfig PtxDevice::configure(const Instance& instance, const ResolvedLaunch& launch,
-                                  const Function& entry) const {
+                                  const Function& entry, const RunOptions& options) const {
   LaunchConfig config;
   config.grid = launch.grid;
   config.block = launch.block;
@@ -206,6 +224,8 @@ LaunchConfig PtxDevice::configure(const Instance& instance, const ResolvedLaunch
   config.blocks = instance.the_case.blocks;
   config.block_seed = instance.the_case.block_seed;
   config.warp_seed = instance.the_case.warp_seed;
+  config.mma_errors.seed = options.adversarial_seed;
+  config.atomic_seed = options.adversarial_seed;
   config.params = launch_parameters(instance, launch, entry, buffer_address);
   return config;
 }
@@ -277,7 +297,7 @@ Run PtxDevice::run(const Instance& instance, const std::vector<Program>& program
   std::vector<const Module*> present;
   bool began = false;
   for (size_t i = 0; i < instance.launches.size() && run.status == RunStatus::completed; ++i) {
-    Loaded& loaded = load(programs[i]);
+    Loaded& loaded = load(programs[i], options);
     if (run.program_digest.find(loaded.module->digest) == std::string::npos) {
       if (!run.program_digest.empty()) run.program_digest += '+';
       run.program_digest += loaded.module->digest;
@@ -289,7 +309,7 @@ Run PtxDevice::run(const Instance& instance, const std::vector<Program>& program
     if (std::count(launch.grid.begin(), launch.grid.end(), 0) != 0) continue;
     const bool known = loaded.code->unsupported.empty() && loaded.code->entry != nullptr;
     const LaunchConfig config =
-        known ? configure(instance, launch, *loaded.code->entry) : LaunchConfig{};
+        known ? configure(instance, launch, *loaded.code->entry, options) : LaunchConfig{};
     if (!admit(loaded, config, run)) break;
     if (std::find(present.begin(), present.end(), loaded.module.get()) == present.end()) {
       machine_.add_variables(*loaded.code);

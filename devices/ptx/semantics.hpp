@@ -30,6 +30,7 @@
 #include <array>
 #include <cstdint>
 
+#include "devices/device.hpp"
 #include "devices/ptx/module.hpp"
 
 namespace assay::ptx {
@@ -57,6 +58,13 @@ using RowFunction = void (*)(Rows&);
 /// bound.
 enum class ApproxMode : uint8_t { fixed, adversarial };
 
+/// How arithmetic errs.
+struct ArithmeticErrors {
+  ApproxMode approximations = ApproxMode::fixed;
+  Narrow sums = Narrow::none;  ///< a defect, no licence: add, sub and fma of f32 to nearest
+  auto operator<=>(const ArithmeticErrors&) const = default;
+};
+
 /// Element widths in bytes of an instruction's rows; 0: absent, or a predicate. 8-bit types travel
 /// in 2-byte elements (PTX has no 8-bit registers in use): a source's upper byte is ignored, a
 /// result is sign- or zero-extended into it. Only cvt, ld and st may name registers wider than
@@ -75,6 +83,10 @@ RowShape row_shape(const Instruction& instruction);
 /// instructions only.
 RowFunction row_function(const Instruction& instruction, bool avx2,
                          ApproxMode mode = ApproxMode::fixed);
+
+/// The row function of an add, sub, fma or mad of f32 that rounds to nearest, with its result
+/// rounded to a narrower format as well; nullptr for all others (semantics_narrow.cpp).
+RowFunction narrowed_row(const Instruction& instruction, Narrow sums);
 
 /// Whether this CPU has what the fast build needs.
 bool cpu_has_avx2();

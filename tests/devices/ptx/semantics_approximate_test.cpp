@@ -29,13 +29,19 @@ struct Approximation {
 Bound ulps(int n) { return {Bound::ulp, static_cast<long double>(n)}; }
 
 const long double kPi = std::acos(-1.0L);
-Bound angle_bound(long double x, long double) {
+/// `near`: the CUDA C++ Programming Guide's bound in [-pi, pi], where it is the smaller one.
+Bound angle_bound(long double x, long double near) {
+  if (std::fabs(x) <= 3.1415927410125732L) return {Bound::absolute, near};
   if (std::fabs(x) <= 2 * kPi) return {Bound::absolute, std::exp2(-20.5L)};
   if (std::fabs(x) <= 100 * kPi) return {Bound::absolute, std::exp2(-14.7L)};
   return {Bound::absolute, 0};
 }
+Bound sine_bound(long double x, long double) { return angle_bound(x, std::exp2(-21.41L)); }
+Bound cosine_bound(long double x, long double) { return angle_bound(x, std::exp2(-21.19L)); }
+/// The guide's: 2^-22 and, for __log10f, 2^-24 log2(10) in [0.5, 2]; 2 ulp elsewhere. Within PTX's.
 Bound log_bound(long double x, long double) {
-  return {x > 0.5L && x < 2 ? Bound::absolute : Bound::relative, std::exp2(-22.0L)};
+  if (x >= 0.5L && x <= 2) return {Bound::absolute, std::exp2(-24.0L) * std::log2(10.0L)};
+  return {Bound::ulp, 2};
 }
 Bound divide_bound(long double, long double y) {
   bool inside = std::fabs(y) >= 0x1p-126L && std::fabs(y) <= 0x1p126L;
@@ -44,7 +50,7 @@ Bound divide_bound(long double, long double y) {
 Bound two_ulps(long double, long double) { return ulps(2); }
 Bound one_ulp(long double, long double) { return ulps(1); }
 
-/// PTX ISA 9.7.3, each instruction's page.
+/// PTX ISA 9.7.3, each instruction's page, and the CUDA C++ Programming Guide 13.0 where it says less.
 const Approximation kApproximations[] = {
     {"ex2.approx", [](long double x, long double) { return std::exp2(x); }, two_ulps, 1, 0.45},
     {"rcp.approx", [](long double x, long double) { return 1 / x; }, one_ulp, 1, 0.51},
@@ -58,8 +64,8 @@ const Approximation kApproximations[] = {
      },
      1, 0.51},
     {"lg2.approx", [](long double x, long double) { return std::log2(x); }, log_bound, 1, 0.6},
-    {"sin.approx", [](long double x, long double) { return std::sin(x); }, angle_bound, 1, 0.1},
-    {"cos.approx", [](long double x, long double) { return std::cos(x); }, angle_bound, 1, 0.1},
+    {"sin.approx", [](long double x, long double) { return std::sin(x); }, sine_bound, 1, 0.1},
+    {"cos.approx", [](long double x, long double) { return std::cos(x); }, cosine_bound, 1, 0.1},
     {"tanh.approx", [](long double x, long double) { return std::tanh(x); },
      [](long double, long double) {
        return Bound{Bound::relative, std::exp2(-11.0L)};
