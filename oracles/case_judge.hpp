@@ -25,6 +25,19 @@ struct CaseState {
   Tally tally;
 };
 
+/// What else a contract's policies, stated or missing, leave open.
+struct Reading {
+  bool widen = false;  ///< intermediates of the declared form may overflow (rule R7)
+  bool flush = false;  ///< subnormals may be flushed (rule R12)
+};
+std::vector<Reading> other_readings(const CaseState& state);
+EvaluationSettings settings_in(const Reading& reading, const EvaluationSettings& plain);
+/// A value that is subnormal itself was not flushed.
+bool was_kept(const Reading& reading, const EvaluationSettings& plain, double got);
+/// An element passed by this reading alone: counts it, and asks for the policies that would have
+/// told.
+void accept_reading(CaseState& state, const Reading& reading);
+
 /// Judges every output of a case.
 Verdict judge_case(CaseState& state);
 
@@ -140,16 +153,8 @@ class CaseJudge {
   bool row_has_nan_or_infinity(const Open& open);
   /// Some maximum has nothing above -infinity, or what is divided by sums to 0, as the dividend.
   bool row_is_empty(const Open& open);
-  /// What else a contract's policies, stated or missing, leave open.
-  struct Reading {
-    bool widen = false;  ///< intermediates of the declared form may overflow (rule R7)
-    bool flush = false;  ///< subnormals may be flushed (rule R12)
-  };
-  std::vector<Reading> other_readings() const;
   /// Those of `rejected` that the reading rejects too.
   std::vector<Open> judge_again(const std::vector<Open>& rejected, const Reading& reading);
-  /// An element passed by this reading alone: asks for the policies that would have told.
-  void accept_reading(const Reading& reading);
 
   void conclude();
   bool owned_without_formula() const;

@@ -33,12 +33,9 @@ void CaseJudge::judge_integers() {
   observing_ = static_cast<bool>(options_.observer);
   compare_integers();
   observing_ = false;  // each element is shown once, beside its plain reading
-  for (const Reading& reading : other_readings()) {
+  for (const Reading& reading : other_readings(state_)) {
     if (suspects_.empty()) break;
-    EvaluationSettings other = settings_;
-    other.widen = reading.widen;
-    other.flush = settings_.flush || reading.flush;
-    rows_.restart(other);
+    rows_.restart(settings_in(reading, settings_));
     const std::vector<Suspect> before = std::exchange(suspects_, {});
     const Verdict counts = verdict_;
     compare_integers();
@@ -50,7 +47,7 @@ void CaseJudge::judge_integers() {
       if (wrong_again.contains(s.place))
         suspects_.push_back(s);
       else
-        accept_reading(reading);
+        accept_reading(state_, reading);
     }
     rows_.restart(settings_);
   }

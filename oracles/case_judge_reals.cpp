@@ -144,7 +144,7 @@ void CaseJudge::judge_rejected(const std::vector<Open>& rejected) {
   std::vector<Open> left;
   for (const Open& open : rejected)
     if (!empty_row_accepts(open)) left.push_back(open);
-  for (const Reading& reading : other_readings())
+  for (const Reading& reading : other_readings(state_))
     if (!left.empty()) left = judge_again(left, reading);
   for (const Open& open : left)
     wrong(open.place, std::isnan(open.v) ? "R5" : "R4", times_allowed(open));
@@ -201,29 +201,39 @@ bool CaseJudge::row_is_empty(const Open& open) {
   return false;
 }
 
-std::vector<CaseJudge::Reading> CaseJudge::other_readings() const {
+std::vector<Reading> other_readings(const CaseState& state) {
   std::vector<Reading> readings;
-  const bool widen = contract_.policy.range != RangePolicy::safe;
+  const bool widen = state.contract.policy.range != RangePolicy::safe;
   if (widen) readings.push_back({.widen = true});
-  const bool known = settings_.flush || contract_.policy.subnormals;
-  if (known || settings_.accumulate == DType::f64) return readings;  // doubles are never flushed
+  const bool known = state.settings.flush || state.contract.policy.subnormals;
+  // Doubles are never flushed.
+  if (known || state.settings.accumulate == DType::f64) return readings;
   readings.push_back({.flush = true});
   if (widen) readings.push_back({.widen = true, .flush = true});
   return readings;
 }
 
-void CaseJudge::accept_reading(const Reading& reading) {
-  ++verdict_.widened;
-  if (reading.widen && !contract_.policy.range) ask(kAskRange);
-  if (reading.flush) ask(kAskSubnormals);
+EvaluationSettings settings_in(const Reading& reading, const EvaluationSettings& plain) {
+  EvaluationSettings other = plain;
+  other.widen = reading.widen;
+  other.flush = plain.flush || reading.flush;
+  return other;
+}
+
+bool was_kept(const Reading& reading, const EvaluationSettings& plain, double got) {
+  const double normal = std::ldexp(1.0, format_of(plain.accumulate).min_exponent);
+  return reading.flush && got != 0 && std::fabs(got) < normal;
+}
+
+void accept_reading(CaseState& state, const Reading& reading) {
+  ++state.tally.verdict.widened;
+  if (reading.widen && !state.contract.policy.range) state.tally.ask(kAskRange);
+  if (reading.flush) state.tally.ask(kAskSubnormals);
 }
 
 std::vector<CaseJudge::Open> CaseJudge::judge_again(const std::vector<Open>& rejected,
                                                     const Reading& reading) {
-  EvaluationSettings other = settings_;
-  other.widen = reading.widen;
-  other.flush = settings_.flush || reading.flush;
-  rows_.restart(other);
+  rows_.restart(settings_in(reading, settings_));
   const Value& value = rows_.at(root_->node, chunk_);
   std::vector<Open> left;
   for (const Open& open : rejected) {
@@ -231,9 +241,7 @@ std::vector<CaseJudge::Open> CaseJudge::judge_again(const std::vector<Open>& rej
     wide.lo = value.lo == nullptr ? 0 : value.lo[open.at];
     wide.hi = value.hi == nullptr ? 0 : value.hi[open.at];
     const Cell got = cell(open);
-    // What is subnormal itself was not flushed.
-    const double normal = std::ldexp(1.0, format_of(settings_.accumulate).min_exponent);
-    const bool kept = reading.flush && got.value != 0 && std::fabs(got.value) < normal;
+    const bool kept = was_kept(reading, settings_, got.value);
     const bool grown = !(wide.lo <= open.lo) || !(wide.hi <= open.hi);
     const bool differs = !kept && (grown || (reading.flush && got.value == 0));
     Decision decision = Decision::rejected;
@@ -241,7 +249,7 @@ std::vector<CaseJudge::Open> CaseJudge::judge_again(const std::vector<Open>& rej
     if (differs && decision == Decision::doubt) decision = higher_decision(wide);
     if (decision == Decision::rejected) left.push_back(open);
     if (decision == Decision::doubt) undecided(open.place);
-    if (decision == Decision::accepted) accept_reading(reading);
+    if (decision == Decision::accepted) accept_reading(state_, reading);
   }
   rows_.restart(settings_);
   return left;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "oracles/codes.hpp"
 #include "oracles/number_text.hpp"
@@ -32,6 +33,10 @@ class ScatterJudge {
                         });
     for (const Doubt& doubt : doubts_) settle(doubt);
     for (const auto& [logical, shared] : shared_) conclude(logical, shared);
+    if (root_.raw_node < 0)
+      for (const Reading& reading : other_readings(state_))
+        if (!rejected_.empty()) judge_again(reading);
+    for (const int64_t logical : rejected_) state_.tally.wrong(output_, logical, "R17", HUGE_VAL);
     judge_untouched(state_, output_, "R18", kUnnamed, [this](int64_t logical) {
       return writers_.find(writers_.place(logical).first) >= 0;
     });
@@ -83,10 +88,7 @@ class ScatterJudge {
 
   void settle(const Doubt& doubt) {
     const bool shared = shared_.contains(doubt.logical);
-    const Cell cell = cell_of(doubt.bits);
-    const Decision decision =
-        decide_higher(state_, root_.node, root_.saturates, output_.dtype, cell,
-                      writers_.single(doubt.writer, doubt.k), doubt.lo, doubt.hi);
+    const Decision decision = decide_doubt(doubt);
     if (decision != Decision::doubt)
       return count(doubt.logical, shared, decision == Decision::accepted);
     if (shared)
@@ -103,11 +105,52 @@ class ScatterJudge {
       wrong(logical);
   }
 
-  void wrong(int64_t logical) { state_.tally.wrong(output_, logical, "R17", HUGE_VAL); }
+  void wrong(int64_t logical) { rejected_.insert(logical); }
+
+  /// Keeps of `rejected_` what no writer gives in this reading either.
+  void judge_again(const Reading& reading) {
+    state_.formula.rows.restart(settings_in(reading, state_.settings));
+    const Verdict counts = state_.tally.verdict;
+    std::set<int64_t> accepted;
+    std::vector<Doubt> doubts;
+    writers_.each_value(root_.node, [&](const Value& value, int64_t writer, int64_t k, int64_t at) {
+      const int64_t logical = writers_.logical(writers_.slot(writer), k);
+      if (!rejected_.contains(logical) || accepted.contains(logical)) return;
+      uint8_t element[8] = {};
+      uint8_t written = 0;
+      state_.outputs.read(output_, logical, 1, element, &written);
+      Doubt doubt{writer, k, logical, 0, 0, packed_bits(element, 0, bytes_)};
+      if (is_floating(output_.dtype) &&
+          was_kept(reading, state_.settings, cell_of(doubt.bits).value))
+        return;
+      const Decision decision = decide_value(value, at, doubt);
+      if (decision == Decision::doubt) doubts.push_back(doubt);
+      if (decision == Decision::accepted) accepted.insert(logical);
+    });
+    state_.tally.verdict = counts;
+    std::set<int64_t> open;
+    for (const Doubt& doubt : doubts) {
+      if (accepted.contains(doubt.logical)) continue;
+      const Decision decision = decide_doubt(doubt);
+      if (decision == Decision::accepted) accepted.insert(doubt.logical);
+      if (decision == Decision::doubt) open.insert(doubt.logical);
+    }
+    for (const int64_t logical : accepted) {
+      rejected_.erase(logical);
+      accept_reading(state_, reading);
+    }
+    for (const int64_t logical : open)
+      if (rejected_.erase(logical) > 0) state_.tally.undecided(output_, logical);
+    state_.formula.rows.restart(state_.settings);
+  }
 
   Cell cell_of(uint64_t bits) const {
-    const Cell plain = assay::cell_of(output_.dtype, bits);
-    return root_.saturates ? saturated_cell(output_.dtype, plain) : plain;
+    return output_cell(root_, output_.dtype, bits, state_.formula.rows.settings());
+  }
+
+  Decision decide_doubt(const Doubt& doubt) {
+    return decide_higher(state_, root_.node, root_.saturates, output_.dtype, cell_of(doubt.bits),
+                         writers_.single(doubt.writer, doubt.k), doubt.lo, doubt.hi);
   }
 
   Decision decide_value(const Value& value, int64_t at, Doubt& element) {
@@ -152,6 +195,7 @@ class ScatterJudge {
   const int bytes_;
   std::map<int64_t, Shared> shared_;
   std::vector<Doubt> doubts_;
+  std::set<int64_t> rejected_;  ///< by the plain reading of the policies
 };
 
 }  // namespace

@@ -48,12 +48,7 @@ class ScatterSum {
         sums_(writers_.named().size() * static_cast<size_t>(row_)) {}
 
   void run() {
-    if (keeps()) add_before();
-    writers_.each_value(root_.node,
-                        [this](const Value& value, int64_t writer, int64_t k, int64_t at) {
-                          const int64_t slot = writers_.find(writers_.slot(writer));
-                          add(value, at, sums_[static_cast<size_t>(slot * row_ + k)]);
-                        });
+    sum_up();
     for (size_t slot = 0; slot < writers_.named().size(); ++slot)
       for (int64_t k = 0; k < row_; ++k)
         judge(writers_.logical(writers_.named()[slot], k),
@@ -66,9 +61,51 @@ class ScatterSum {
     else
       for (int64_t k = 0; k < output_.elements(); ++k)
         if (!named(k)) judge(k, Sum{});
+    for (const Reading& reading : other_readings(state_))
+      if (!rejected_.empty()) judge_again(reading);
+    for (const Rejected& element : rejected_)
+      state_.tally.wrong(output_, element.logical, "R19", element.times);
   }
 
  private:
+  /// A real sum that the plain reading of the policies rejects.
+  struct Rejected {
+    int64_t logical = 0;
+    uint64_t bits = 0;
+    double times = 0;
+  };
+
+  void sum_up() {
+    if (keeps()) add_before();
+    writers_.each_value(root_.node,
+                        [this](const Value& value, int64_t writer, int64_t k, int64_t at) {
+                          const int64_t slot = writers_.find(writers_.slot(writer));
+                          add(value, at, sums_[static_cast<size_t>(slot * row_ + k)]);
+                        });
+  }
+
+  /// Keeps of `rejected_` what the reading rejects too.
+  void judge_again(const Reading& reading) {
+    const EvaluationSettings other = settings_in(reading, state_.settings);
+    state_.formula.rows.restart(other);
+    sums_.assign(sums_.size(), Sum{});
+    sum_up();
+    std::vector<Rejected> left;
+    for (const Rejected& element : rejected_) {
+      const auto [slot, k] = writers_.place(element.logical);
+      const int64_t named = writers_.find(slot);
+      const Cell cell = cell_of(output_.dtype, element.bits);
+      Decision decision = Decision::rejected;
+      if (named >= 0 && !was_kept(reading, state_.settings, cell.value))
+        decision = assess(sums_[static_cast<size_t>(named * row_ + k)], cell, other.flush).decision;
+      if (decision == Decision::rejected) left.push_back(element);
+      if (decision == Decision::doubt) state_.tally.undecided(output_, element.logical);
+      if (decision == Decision::accepted) accept_reading(state_, reading);
+    }
+    rejected_ = std::move(left);
+    state_.formula.rows.restart(state_.settings);
+  }
+
   bool keeps() const { return output_.spec->kind == OperandKind::inout; }
 
   void add_before() {
@@ -137,22 +174,32 @@ class ScatterSum {
   }
 
   /// (n - 1) u sum|t| in any order, or the contract's depth; 0 where every partial sum is exact.
-  double own_error(const Sum& sum) const {
-    const rows::Rounding rounding = rounding_of(state_.settings.accumulate, state_.settings.flush);
+  /// Where subnormals may be flushed, the smallest normal number for each term besides
+  /// (docs/judging/scatter.md).
+  double own_error(const Sum& sum, bool flush) const {
+    const rows::Rounding rounding = rounding_of(state_.settings.accumulate, false);
+    const double smallest = std::ldexp(1.0, format_of(state_.settings.accumulate).min_exponent);
+    const double flushed = flush ? static_cast<double>(sum.terms) * smallest : 0;
     int64_t additions = std::max<int64_t>(sum.terms - 1, 0);
     if (state_.settings.depth >= 0) additions = std::min(additions, state_.settings.depth);
-    if (additions == 0) return 0;
+    if (additions == 0) return flushed;
     const int precision = format_of(state_.settings.accumulate).precision;
-    const bool exact = sum.lo == 0 && sum.hi == 0 && sum.e == 0 && !state_.settings.flush &&
+    const bool exact = sum.lo == 0 && sum.hi == 0 && sum.e == 0 &&
                        sum.magnitude < std::ldexp(1.0, std::min(sum.lowest, 2000) + precision);
-    if (exact) return 0;
+    if (exact) return flushed;
     const double n = static_cast<double>(additions);
-    return up(n * rounding.u * (1 + n * rounding.u) * sum.magnitude + n * rounding.eta);
+    return up(n * rounding.u * (1 + n * rounding.u) * sum.magnitude + n * rounding.eta + flushed);
   }
 
-  void judge_real(int64_t logical, uint64_t bits, const Sum& sum) {
+  struct Assessment {
+    Decision decision = Decision::rejected;
+    double v = 0, lo = 0, hi = 0;
+    Margins margins;
+  };
+
+  Assessment assess(const Sum& sum, const Cell& cell, bool flush) const {
     const double v = static_cast<double>(sum.real);
-    const double own = std::isfinite(v) ? own_error(sum) : 0;
+    const double own = std::isfinite(v) ? own_error(sum, flush) : 0;
     // 113 bits: each addition loses at most 2^-113 of the magnitude; to a double, 2^-53 of v, and
     // nothing where v is that number.
     const Quad rest = sum.real - static_cast<Quad>(v);
@@ -161,9 +208,14 @@ class ScatterSum {
     if (!fits) e += static_cast<double>(sum.terms) * 0x1p-112 * sum.magnitude;
     const double lo = up(sum.lo + own);
     const double hi = up(sum.hi + own);
+    const Margins m = margins_of(cell, v, std::isfinite(v) ? e : 0, lo, hi);
+    return {decide(output_.dtype, cell, m, lo, hi), v, lo, hi, m};
+  }
+
+  void judge_real(int64_t logical, uint64_t bits, const Sum& sum) {
     const Cell cell = cell_of(output_.dtype, bits);
-    Margins m = margins_of(cell, v, std::isfinite(v) ? e : 0, lo, hi);
-    Decision decision = decide(output_.dtype, cell, m, lo, hi);
+    const auto [assessed, v, lo, hi, m] = assess(sum, cell, state_.settings.flush);
+    Decision decision = assessed;
     if (accepts_anything(lo, hi)) state_.tally.without_bound(output_, logical);
     if (decision != Decision::accepted && overflows(sum) && !std::isfinite(cell.value)) {
       ++state_.tally.verdict.widened;
@@ -177,7 +229,7 @@ class ScatterSum {
                            "off by " + brief(cell.value - v)};
     if (decision == Decision::doubt) state_.tally.undecided(output_, logical);
     if (decision == Decision::rejected)
-      state_.tally.wrong(output_, logical, "R19", excess_of(output_.dtype, cell, m, lo, hi).times);
+      rejected_.push_back({logical, bits, excess_of(output_.dtype, cell, m, lo, hi).times});
   }
 
   /// A partial sum may pass the largest number although the total does not (rule R7).
@@ -194,6 +246,7 @@ class ScatterSum {
   const int bytes_;
   const int64_t row_;
   std::vector<Sum> sums_;
+  std::vector<Rejected> rejected_;
 };
 
 }  // namespace

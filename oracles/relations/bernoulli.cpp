@@ -45,7 +45,7 @@ class Mask {
     if (!whole_) return;
     const auto n = static_cast<int64_t>(draws_.size());
     int64_t lags = 0;
-    while (int64_t{2} << lags <= n) ++lags;
+    while (int64_t{1} << lags < n) ++lags;  // every lag at which a pair exists
     limit_ = std::log(2.0 * static_cast<double>(1 + lags + kStretches + kPhases) / kFalseAlarm);
     low_ = std::max(0.0, p_ - kGrid);
     high_ = std::min(1.0, p_ + kGrid);

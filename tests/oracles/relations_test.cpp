@@ -280,6 +280,9 @@ TEST(Bernoulli, PlantedGeneratorsDoNot) {
             "R23");  // p for 1 - p
   EXPECT_EQ(rule(0.9, [](int64_t k) { return k < 19000 ? uniform(1, k) : 0.0; }),
             "R23");  // tail kept
+  // A period of 2^k in 1.9 x 2^k elements: only the largest lag sees it.
+  EXPECT_EQ(drawn(0.5, 15564, [](int64_t k) { return uniform(1, k % 8192) < 0.5 ? 1 : 0; }).rule,
+            "R23");
   EXPECT_EQ(drawn(0.5, 10, [](int64_t k) { return k == 3 ? 2 : 1; }).rule, "R23");
   EXPECT_EQ(drawn(1.0, 10, [](int64_t k) { return k == 3 ? 0 : 1; }).rule, "R23");
 }

@@ -1,6 +1,8 @@
 // Outputs written by index: what each writer gives, what nobody names, sums, and how far is valid.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "oracles/verdict.hpp"
 #include "tests/oracles/fake_run.hpp"
 
@@ -169,6 +171,71 @@ TEST(Scatter, RealSumsAllowAnyOrderAndNoMore) {
   EXPECT_EQ(outcome(100.0f, 15), Outcome::mismatch);  // three additions lose at most 36
   EXPECT_EQ(outcome(1.25f, 14), Outcome::mismatch);
   EXPECT_EQ(outcome(1.25f, 15.000001f), Outcome::mismatch);
+}
+
+/// One element, `x` by `formula`, of what an inout operand held as `before`; tells what got is worth.
+struct OneElement {
+  Scatter scatter;
+
+  OneElement(const std::string& formula, const std::string& policy, double before,
+             const std::vector<double>& x)
+      : scatter(contract_of("inout", "f32", formula + "\n[policy]\nnan = \"propagate\"\n" + policy),
+                std::vector<double>(x.size(), 0), 1) {
+    Experiment& e = scatter.experiment;
+    std::erase_if(e.the_case.overrides, [](const PointOverride& p) { return p.operand == "x"; });
+    e.the_case.sizes["cols"] = 1;
+    e.put("x", {static_cast<int64_t>(x.size()), 1}, DType::f32, x);
+    e.put("out", {1, 1}, DType::f32, {before});
+  }
+
+  Verdict operator()(float got) const {
+    const Instance instance = scatter.experiment.instance();
+    FakeRun run(instance);
+    run.set("live", 0, 2);
+    run.set("out", 0, f32_bits(got));
+    return scatter.judge.judge(instance, run);
+  }
+};
+
+bool asks(const Verdict& v, const std::string& policy) {
+  return std::any_of(v.missing_policies.begin(), v.missing_policies.end(),
+                     [&](const std::string& line) { return line.starts_with(policy); });
+}
+
+TEST(Scatter, FlushedSumsAreWidenedAndAskedForWithoutAPolicy) {
+  const std::string add = "\"out[slots = index]\" = \"add(x)\"";
+  const std::string safe = "range = \"safe\"\n";
+  const OneElement missing(add, safe, 0, {0x1p-127, 0x1.8p-127});
+  const Verdict flushed = missing(0);
+  EXPECT_EQ(flushed.outcome, Outcome::pass);
+  EXPECT_EQ(flushed.widened, 1);
+  EXPECT_TRUE(asks(flushed, "subnormals"));
+  const Verdict kept = missing(0x1.4p-126f);
+  EXPECT_EQ(kept.outcome, Outcome::pass);
+  EXPECT_FALSE(asks(kept, "subnormals"));
+  EXPECT_EQ(missing(0x1p-122f).outcome, Outcome::mismatch);  // beyond three flushed terms
+  EXPECT_EQ(missing(0x1p-128f).outcome, Outcome::mismatch);  // subnormal: nothing was flushed
+  EXPECT_EQ(OneElement(add, safe + "subnormals = \"keep\"", 0, {0x1p-127, 0x1.8p-127})(0).outcome,
+            Outcome::mismatch);
+  // What it held is flushed too, and the policy that says so is not asked for.
+  const OneElement stated(add, safe + "subnormals = \"maybe\"", 0x1p-127, {0x1p-127});
+  EXPECT_EQ(stated(0).outcome, Outcome::pass);
+  EXPECT_FALSE(asks(stated(0), "subnormals"));
+}
+
+TEST(Scatter, WritersAreReadAsThePoliciesLeaveOpen) {
+  const std::string silu = "\"out[slots = index]\" = \"x / (1 + exp(-x))\"";
+  // exp(100) is no f32: -100 / inf.
+  EXPECT_EQ(OneElement(silu, "range = \"naive\"\nsubnormals = \"keep\"", 7, {-100})(-0.0f).outcome,
+            Outcome::pass);
+  EXPECT_EQ(OneElement(silu, "range = \"safe\"\nsubnormals = \"keep\"", 7, {-100})(-0.0f).rule,
+            "R17");
+  const OneElement half("\"out[slots = index]\" = \"x * 0.5\"", "range = \"safe\"", 7,
+                        {0x1.8p-126});
+  EXPECT_EQ(half(0).outcome, Outcome::pass);
+  EXPECT_EQ(half(0).widened, 1);
+  EXPECT_TRUE(asks(half(0), "subnormals"));
+  EXPECT_EQ(half(0x1.1p-125f).rule, "R17");
 }
 
 TEST(Scatter, ValidIsReadFromWhatTheKernelWrote) {
