@@ -13,7 +13,7 @@ namespace assay {
 
 namespace {
 
-using ptx::Layout;
+using MatrixLayout = ptx::Layout;
 using ptx::Matrix;
 using ptx::Op;
 using ptx::Type;
@@ -33,7 +33,7 @@ Extent extent(const ptx::Shape& shape, Matrix matrix) {
 
 /// Calls visit(element, byte offset in the warp's block) for every place of a matrix.
 template <class Visit>
-void for_each_place(const ConformProduct& product, Matrix matrix, int first, Layout layout,
+void for_each_place(const ConformProduct& product, Matrix matrix, int first, MatrixLayout layout,
                     int stride, const Visit& visit) {
   const ptx::Instruction& p = product.product;
   const Extent e = extent(p.shape, matrix);
@@ -42,7 +42,7 @@ void for_each_place(const ConformProduct& product, Matrix matrix, int first, Lay
   if (p.op == Op::wmma) {
     for (int i = 0; i < e.rows; ++i) {
       for (int j = 0; j < e.columns; ++j) {
-        const int at = layout == Layout::row ? i * e.columns + j : j * e.rows + i;
+        const int at = layout == MatrixLayout::row ? i * e.columns + j : j * e.rows + i;
         visit(i * e.columns + j, first + at * bytes);
       }
     }
@@ -57,7 +57,7 @@ void for_each_place(const ConformProduct& product, Matrix matrix, int first, Lay
   }
 }
 
-std::vector<uint32_t> take(const ConformProduct& product, Matrix matrix, int first, Layout layout,
+std::vector<uint32_t> take(const ConformProduct& product, Matrix matrix, int first, MatrixLayout layout,
                            int stride, const uint8_t* from) {
   const Extent e = extent(product.product.shape, matrix);
   const int bytes = ptx::bytes_of(ptx::element_type(product.product, matrix));
@@ -68,7 +68,7 @@ std::vector<uint32_t> take(const ConformProduct& product, Matrix matrix, int fir
   return bits;
 }
 
-void put(const ConformProduct& product, Matrix matrix, int first, Layout layout, int stride,
+void put(const ConformProduct& product, Matrix matrix, int first, MatrixLayout layout, int stride,
          const std::vector<uint32_t>& bits, uint8_t* to) {
   const int bytes = ptx::bytes_of(ptx::element_type(product.product, matrix));
   for_each_place(product, matrix, first, layout, stride, [&](int element, int at) {
@@ -182,10 +182,10 @@ MatrixPlaces matrix_places(const ConformProduct& product) {
     places.out_bytes = kMatrixBytes / 32;
     places.b = kMatrixBytes;
     places.c = 2 * kMatrixBytes;
-    places.leading_a = p.a_layout == Layout::row ? p.shape.k : p.shape.m;
-    places.leading_b = p.b_layout == Layout::row ? p.shape.n : p.shape.k;
-    places.leading_c = product.c_layout == Layout::row ? p.shape.n : p.shape.m;
-    places.leading_d = product.d_layout == Layout::row ? p.shape.n : p.shape.m;
+    places.leading_a = p.a_layout == MatrixLayout::row ? p.shape.k : p.shape.m;
+    places.leading_b = p.b_layout == MatrixLayout::row ? p.shape.n : p.shape.k;
+    places.leading_c = product.c_layout == MatrixLayout::row ? p.shape.n : p.shape.m;
+    places.leading_d = product.d_layout == MatrixLayout::row ? p.shape.n : p.shape.m;
     return places;
   }
   const auto count = [&](Matrix m) { return ptx::fragment_registers(p, m).count; };
