@@ -186,7 +186,15 @@ void NodeWork::hull() {
                   bool bounded = true;
                   double least = share ? 0 : kInfinity;
                   double most = share ? 0 : -kInfinity;
-                  for_runs<2>(
+                  if (share) {  // no line to walk: t is 1 for the element and 0 for the others
+                    const int64_t kw = offset[1] + k * stride[1];
+                    const bool none =
+                        w.v[kw] == 0 && element(w.hi, kw) == 0 && element(w.e, kw) == 0;
+                    bounded =
+                        none || (!std::isnan(element(w.lo, kw)) && !std::isnan(element(w.hi, kw)));
+                    most = none ? 0 : 1;
+                  }
+                  if (!share) for_runs<2>(
                       reduced, {&w.grid, &t.grid},
                       [&](int64_t, int64_t m, const auto& first, const auto& step) {
                         for (int64_t j = 0; j < m; ++j) {
