@@ -1,6 +1,6 @@
-// `assay calibrate`. Each case runs as compiled with and without contraction, on an emulator that is
-// as exact as it can be and on one that errs as far as a correct device may: all of that must pass.
-// Then with planted defects (fuzz/sensitivity.hpp), which are counted.
+// `assay calibrate`. Each case runs as compiled with and without contraction, on an emulator that
+// is as exact as it can be and on one that errs as far as a correct device may: all of that must
+// pass. Then with planted defects (fuzz/sensitivity.hpp), which are counted.
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -181,8 +181,7 @@ class Calibration {
 
 Exit run_calibrate(const Options& options, Streams streams) {
   const std::vector<ContractPtr> contracts = load_kernels(options.kernels);
-  log_info("assay calibrate: seed " + std::to_string(options.seed) + ", " +
-           std::to_string(contracts.size()) + (contracts.size() == 1 ? " kernel" : " kernels"));
+  log_info(opening(options, "calibrate", contracts.size()));
   Calibration calibration(options, contracts);
   Gathered gathered = calibration.run();
   Report report;
@@ -192,9 +191,7 @@ Exit run_calibrate(const Options& options, Streams streams) {
   report.findings = calibration.file(gathered.findings);
   report.kernels = std::move(gathered.kernels);
   report.seconds = calibration.spent();
-  print_report(report, options, streams);
-  if (report.exit() == Exit::bad_input) throw InputError({}, nothing_proven(report));
-  return report.exit();
+  return conclude(report, options, streams);
 }
 
 }  // namespace assay

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "fuzz/report.hpp"
+#include "fuzz/text_table.hpp"
 
 namespace assay {
 
@@ -98,9 +99,8 @@ std::string suite_xml(const Report& report, const KernelReport& kernel) {
     cases += failure_xml(filed);
   }
   std::string all = "    <testcase classname=\"" + xml_escaped(kernel.kernel) + "\" name=\"" +
-                    std::to_string(kernel.cases) + (kernel.cases == 1 ? " case, " : " cases, ") +
-                    std::to_string(kernel.variants.size()) + " of " +
-                    std::to_string(kernel.variants_total) + " variants reached\"";
+                    counted(kernel.cases, "case") + ", " + std::to_string(kernel.variants.size()) +
+                    " of " + std::to_string(kernel.variants_total) + " variants reached\"";
   if (kernel.cases == 0) {
     ++failures;
     all += ">\n      <failure message=\"no case ran\"/>\n    </testcase>\n";

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "fuzz/conform_formats.hpp"
 #include "fuzz/conform_judge.hpp"
 
 namespace assay {
@@ -31,28 +32,12 @@ Real small_float(uint64_t bits, int fraction, int exponent) {
   return negative ? -value : value;
 }
 
-struct Format {
-  int fraction, exponent;
-};
-Format format_of(Type type) {
-  switch (type) {
-    case Type::f16:
-      return {10, 5};
-    case Type::bf16:
-      return {7, 8};
-    case Type::f32:
-      return {23, 8};
-    default:
-      return {52, 11};
-  }
-}
-
 struct Limits {
   Real smallest_normal, smallest, largest;
   int fraction;
 };
 Limits limits_of(Type type) {
-  const Format f = format_of(type);
+  const ConformFormat f = conform_format(type);
   const int bias = (1 << (f.exponent - 1)) - 1;
   const Real normal = std::ldexp(Real{1}, 1 - bias);
   return {normal, std::ldexp(normal, -f.fraction),
@@ -60,7 +45,7 @@ Limits limits_of(Type type) {
 }
 
 Real value_of(Type type, uint64_t bits) {
-  const Format f = format_of(type);
+  const ConformFormat f = conform_format(type);
   return small_float(bits, f.fraction, f.exponent);
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "devices/ptx/tensor.hpp"
+#include "fuzz/conform_formats.hpp"
 #include "fuzz/conform_matrix.hpp"
 
 namespace assay {
@@ -113,29 +114,9 @@ uint32_t exact_bits(Type type, double value) {
   return type == Type::tf32 ? single : ptx::element_bits(type, value);
 }
 
-struct Format {
-  int fraction, exponent;
-};
-Format format_of(Type type) {
-  switch (type) {
-    case Type::f16:
-      return {10, 5};
-    case Type::bf16:
-      return {7, 8};
-    case Type::tf32:
-      return {10, 8};
-    case Type::e4m3:
-      return {3, 4};
-    case Type::e5m2:
-      return {2, 5};
-    default:
-      return {23, 8};
-  }
-}
-
 /// Bits with a sign and a fraction from `bits` and an exponent of 2, within the type's range.
 uint32_t with_exponent(Type type, uint64_t bits, int exponent) {
-  const Format f = format_of(type);
+  const ConformFormat f = conform_format(type);
   const int bias = (1 << (f.exponent - 1)) - 1, top = (1 << f.exponent) - 2;
   const uint32_t biased = static_cast<uint32_t>(std::clamp(exponent + bias, 0, top));
   const uint32_t fraction = static_cast<uint32_t>(bits) & ((1u << f.fraction) - 1);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "fuzz/conform_formats.hpp"
 #include "fuzz/conform_kernels.hpp"
 #include "generators/hash.hpp"
 
@@ -12,27 +13,18 @@ namespace {
 
 using ptx::Type;
 
-struct FloatFormat {
-  int fraction = 0, exponent = 0;  ///< bits; 0: no float
-  uint64_t sign() const { return uint64_t{1} << (fraction + exponent); }
-  uint64_t infinity() const { return ((uint64_t{1} << exponent) - 1) << fraction; }
-  uint64_t one() const { return ((uint64_t{1} << (exponent - 1)) - 1) << fraction; }
-  uint64_t fraction_mask() const { return (uint64_t{1} << fraction) - 1; }
-  uint64_t mask() const { return sign() | (sign() - 1); }
-};
-
-FloatFormat format_of(Type type) {
+/// Of an element, packed or not; of the types that tuples hold as numbers.
+ConformFormat format_of(Type type) {
   switch (type) {
-    case Type::f16:
     case Type::f16x2:
-      return {10, 5};
-    case Type::bf16:
+      return conform_format(Type::f16);
     case Type::bf16x2:
-      return {7, 8};
+      return conform_format(Type::bf16);
+    case Type::f16:
+    case Type::bf16:
     case Type::f32:
-      return {23, 8};
     case Type::f64:
-      return {52, 11};
+      return conform_format(type);
     default:
       return {};
   }
@@ -40,7 +32,7 @@ FloatFormat format_of(Type type) {
 
 bool is_packed(Type type) { return type == Type::f16x2 || type == Type::bf16x2; }
 
-std::vector<uint64_t> float_specials(FloatFormat f) {
+std::vector<uint64_t> float_specials(ConformFormat f) {
   const uint64_t top = f.fraction_mask(), step = uint64_t{1} << f.fraction;
   std::vector<uint64_t> values{0,
                                1,        // the smallest subnormal
@@ -102,7 +94,7 @@ std::vector<uint64_t> integer_specials(int bits) {
   return values;
 }
 
-uint64_t random_float(FloatFormat f, Random& random, uint64_t near) {
+uint64_t random_float(ConformFormat f, Random& random, uint64_t near) {
   const uint64_t bits = random.next() & f.mask(), shape = random.next();
   uint64_t exponent = 0;
   switch (shape % 4) {
@@ -126,7 +118,7 @@ uint64_t random_float(FloatFormat f, Random& random, uint64_t near) {
 int bits_of(Type type) { return std::max(2, ptx::bytes_of(type)) * 8; }
 
 uint64_t random_value(Type type, Random& random, uint64_t near) {
-  const FloatFormat f = format_of(type);
+  const ConformFormat f = format_of(type);
   if (type == Type::pred) return random.next() & 1;
   if (is_packed(type)) {
     const uint64_t low = random_float(f, random, near & 0xffff);
@@ -143,7 +135,7 @@ uint64_t random_value(Type type, Random& random, uint64_t near) {
 
 std::vector<uint64_t> specials(Type type) {
   if (type == Type::pred) return {0, 1};
-  const FloatFormat f = format_of(type);
+  const ConformFormat f = format_of(type);
   if (f.fraction == 0) return integer_specials(bits_of(type));
   std::vector<uint64_t> values = float_specials(f);
   if (!is_packed(type)) return values;

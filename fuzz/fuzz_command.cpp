@@ -328,16 +328,12 @@ Report Overnight::report() const {
 Exit run_fuzz(const Options& options, Streams streams) {
   make_device(options.device);
   std::vector<ContractPtr> contracts = load_kernels(options.kernels);
-  log_info("assay fuzz: seed " + std::to_string(options.seed) + ", " +
-           std::to_string(contracts.size()) + (contracts.size() == 1 ? " kernel, " : " kernels, ") +
+  log_info(opening(options, "fuzz", contracts.size()) + ", " +
            std::to_string(worker_count(options)) + " workers");
   const StopSignals signals;
   Overnight overnight(options, std::move(contracts));
   overnight.run();
-  const Report report = overnight.report();
-  print_report(report, options, streams);
-  if (report.exit() == Exit::bad_input) throw InputError({}, nothing_proven(report));
-  return report.exit();
+  return conclude(overnight.report(), options, streams);
 }
 
 }  // namespace assay

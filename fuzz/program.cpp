@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "fuzz/log.hpp"
+#include "fuzz/text_table.hpp"
 #include "kernels_under_test/input_error.hpp"
 
 namespace assay {
@@ -93,11 +94,19 @@ void print_report(const Report& report, const Options& options, Streams streams)
   }
 }
 
-std::string nothing_proven(const Report& report) {
+std::string opening(const Options& options, const char* command, size_t kernels) {
+  return std::string("assay ") + command + ": seed " + std::to_string(options.seed) + ", " +
+         counted(static_cast<int64_t>(kernels), "kernel");
+}
+
+Exit conclude(const Report& report, const Options& options, Streams streams) {
+  print_report(report, options, streams);
+  if (report.exit() != Exit::bad_input) return report.exit();
   std::string names;
   for (const std::string& name : unproven(report)) names += (names.empty() ? "" : ", ") + name;
-  return "no element of " + names + " was judged: nothing is proven; more time (--for) or cases " +
-         "(--cases) may do";
+  throw InputError({}, "no element of " + names +
+                           " was judged: nothing is proven; more time (--for) or cases (--cases) "
+                           "may do");
 }
 
 int worker_count(const Options& options) {

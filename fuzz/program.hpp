@@ -41,8 +41,12 @@ std::unique_ptr<Device> make_device(const std::string& name);
 /// Prints a report in the format that the options ask for.
 void print_report(const Report& report, const Options& options, Streams streams);
 
-/// "no element of a, b was judged: nothing is proven of them".
-std::string nothing_proven(const Report& report);
+/// "assay smoke: seed 7, 3 kernels": what a run says first.
+std::string opening(const Options& options, const char* command, size_t kernels);
+
+/// Prints the report; its exit status. Throws InputError naming the kernels of which no element was
+/// judged where that proves nothing.
+Exit conclude(const Report& report, const Options& options, Streams streams);
 
 /// Number of workers: as asked, else one a core.
 int worker_count(const Options& options);

@@ -230,8 +230,7 @@ std::vector<FiledFinding> file_findings(const Options& options, const FindingSet
 Exit run_smoke(const Options& options, Streams streams) {
   make_device(options.device);
   const std::vector<ContractPtr> contracts = load_kernels(options.kernels);
-  log_info("assay smoke: seed " + std::to_string(options.seed) + ", " +
-           std::to_string(contracts.size()) + (contracts.size() == 1 ? " kernel" : " kernels"));
+  log_info(opening(options, "smoke", contracts.size()));
   SmokeRun run(options, contracts);
   Tally tally = run.run();
 
@@ -245,11 +244,7 @@ Exit run_smoke(const Options& options, Streams streams) {
   file_unjudged(options, contracts, tally);
   report.kernels = std::move(tally.kernels);
   report.seconds = run.spent();
-  print_report(report, options, streams);
-  if (report.exit() == Exit::bad_input) {
-    throw InputError({}, nothing_proven(report));
-  }
-  return report.exit();
+  return conclude(report, options, streams);
 }
 
 }  // namespace assay

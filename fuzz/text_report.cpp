@@ -10,10 +10,6 @@ namespace {
 
 constexpr double kMostWeak = 0.2;  // JUDGING.md, Power: above 20 % bounds prove too little
 
-std::string counted(int64_t count, const char* noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
 std::string weak_text(const KernelReport& kernel) {
   if (kernel.ordinary == 0) return "-";
   return format_text("%.1f", 100 * kernel.weak_share());
@@ -76,12 +72,12 @@ std::string sensitivity_table(const Report& report) {
       for (int kind = 0; kind < kPlantedKinds; ++kind) {
         const auto found = counts.find({size, data, static_cast<Planted>(kind)});
         any = any || found != counts.end();
-        row.push_back(found == counts.end()
-                          ? "-"
-                          : format_text("%.0f %lld",
-                                   100.0 * double(found->second.caught) /
-                                       double(found->second.planted),
-                                   static_cast<long long>(found->second.planted)));
+        row.push_back(
+            found == counts.end()
+                ? "-"
+                : format_text("%.0f %lld",
+                              100.0 * double(found->second.caught) / double(found->second.planted),
+                              static_cast<long long>(found->second.planted)));
       }
       if (any) rows.push_back(std::move(row));
     }

@@ -15,6 +15,10 @@ std::string format_text(const char* text, ...) {
   return line;
 }
 
+std::string counted(int64_t count, const char* noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
 std::string text_table(const std::vector<std::vector<std::string>>& rows, bool last_is_left) {
   std::vector<size_t> width(rows.front().size(), 0);
   for (const auto& row : rows) {

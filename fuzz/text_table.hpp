@@ -1,12 +1,16 @@
 // Text as a person reads it: printf into a string, and columns.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace assay {
 
 std::string format_text(const char* text, ...) __attribute__((format(printf, 1, 2)));
+
+/// "1 case", "2 cases".
+std::string counted(int64_t count, const char* noun);
 
 /// Columns as wide as their widest cell; the first is left-aligned, the last where it is prose.
 std::string text_table(const std::vector<std::vector<std::string>>& rows,

@@ -63,6 +63,7 @@ struct ResolvedLaunch {
 struct Box {
   std::vector<std::pair<int64_t, int64_t>> ranges;
   int64_t elements() const;
+  bool holds(const std::vector<int64_t>& at) const;  ///< one coordinate a range
 };
 
 struct Instance {

@@ -76,6 +76,12 @@ int64_t Box::elements() const {
   return product;
 }
 
+bool Box::holds(const std::vector<int64_t>& at) const {
+  for (size_t d = 0; d < at.size(); ++d)
+    if (at[d] < ranges[d].first || at[d] >= ranges[d].second) return false;
+  return true;
+}
+
 StorageMap::StorageMap(const Tensor& tensor) : offset_(tensor.offset) {
   int64_t logical_step = 1;
   for (size_t d = tensor.shape.size(); d-- > 0;) {

@@ -89,11 +89,7 @@ class TermCounter {
   /// A gather has the dimensions of its operand that no index subscripts, and those of the indices.
   uint32_t gathered(const Expr& node) {
     uint32_t all = walk(*node.operands[0]);
-    for (const std::string& label : node.labels) {
-      for (size_t d = 0; d < dims_.size(); ++d) {
-        if (dims_[d].first == label) all &= ~(uint32_t{1} << d);
-      }
-    }
+    for (const std::string& label : node.labels) all &= ~known_bit(label);
     for (size_t i = 1; i < node.operands.size(); ++i) all |= walk(*node.operands[i]);
     return all;
   }

@@ -48,7 +48,7 @@ void CaseJudge::judge_output(const Tensor& tensor) {
   }
   if (!tensor.spec->valid.empty())
     judge_untouched(state_, tensor, "R18", "it lies outside of what is valid",
-                    [&](int64_t logical) { return holds(valid, tensor.coordinates(logical)); });
+                    [&](int64_t logical) { return valid.holds(tensor.coordinates(logical)); });
 }
 
 void CaseJudge::split(std::vector<int64_t> low, std::vector<int64_t> extent) {

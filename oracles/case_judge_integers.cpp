@@ -108,10 +108,9 @@ void CaseJudge::judge_indices(const Node& node) {
 void CaseJudge::judge_codes(const Node& node) {
   const Value& value = rows_.at(root_->node, chunk_);
   const Value& a = rows_.at(node.args[0], chunk_);
-  const auto of = [](const double* array, int64_t k) { return array == nullptr ? 0 : array[k]; };
   each_written(value, [&](int64_t place, int64_t at) {
-    const CodeRange range = accepted_codes(node, settings_.cast_overflow, a.v[at], of(a.e, at),
-                                           of(a.lo, at), of(a.hi, at));
+    const CodeRange range = accepted_codes(node, settings_.cast_overflow, a.v[at], element(a.e, at),
+                                           element(a.lo, at), element(a.hi, at));
     if (range.missing_policy) ask(kAskCast);
     const __int128 got = to_integer(output_->dtype, got_bits(place));
     if (observing_) {

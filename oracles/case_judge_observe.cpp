@@ -18,10 +18,10 @@ double CaseJudge::element_value(uint64_t bits) const {
 }
 
 void CaseJudge::observe_reals(const Value& value) {
-  const auto of = [](const double* array, int64_t k) { return array == nullptr ? 0 : array[k]; };
   const double largest = format_of(output_->dtype).largest;
   each_written(value, [&](int64_t place, int64_t at) {
-    const Open open{place, at, value.v[at], of(value.e, at), of(value.lo, at), of(value.hi, at)};
+    const Open open{
+        place, at, value.v[at], element(value.e, at), element(value.lo, at), element(value.hi, at)};
     double exact = sharp_value(open);
     if (root_->saturates) exact = std::clamp(exact, -largest, largest);
     observe(place, exact, !accepts_anything(open.lo, open.hi));

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "oracles/rows.hpp"
+#include "oracles/evaluate.hpp"
 
 namespace assay {
 namespace {
-
-double element(const double* array, int64_t k) { return array == nullptr ? 0 : array[k]; }
 
 struct Score {
   double v;

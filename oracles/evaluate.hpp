@@ -58,6 +58,9 @@ enum Status : uint8_t {
   kUndefined = 2,  ///< division by 0, index out of range: nothing is documented
 };
 
+/// An element of one of a Value's arrays; 0 of one that is null.
+inline double element(const double* array, int64_t k) { return array == nullptr ? 0 : array[k]; }
+
 /// A node's array. Null e, lo, hi: all zero. Null status: all known.
 struct Value {
   Grid grid;
@@ -77,6 +80,11 @@ struct Value {
   Scratch<uint8_t> own_status;
 };
 
+/// An element that is not negative is 0, exactly and in a correct kernel.
+inline bool certainly_zero(const Value& x, int64_t k) {
+  return x.v[k] == 0 && element(x.hi, k) == 0 && element(x.e, k) == 0;
+}
+
 /// The facts of a contract and a case that evaluation needs.
 struct EvaluationSettings {
   DType accumulate = DType::f32;
@@ -86,15 +94,15 @@ struct EvaluationSettings {
   rows::NanMode nan = rows::NanMode::propagate;
   std::optional<CastOverflowPolicy> cast_overflow;
   VarianceForm variance = VarianceForm::two_pass;
-  int64_t depth = -1;                      ///< additions on the longest path; -1: n - 1
+  int64_t depth = -1;                          ///< additions on the longest path; -1: n - 1
   std::map<std::string, int64_t> depth_along;  ///< the same, of reductions over one dimension
-  int64_t online = 0;                      ///< block length of an online softmax; 0: not online
-  const rows::Kernels* kernels = nullptr;  ///< null: the machine's best
-  int only = -1;                           ///< the one node that errs, for explanations; -1: all
+  int64_t online = 0;                          ///< block length of an online softmax; 0: not online
+  const rows::Kernels* kernels = nullptr;      ///< null: the machine's best
+  int only = -1;  ///< the one node that errs, for explanations; -1: all
 };
 
-/// Additions on the longest path of a reduction of n terms: what the contract states, at most n - 1.
-/// Of a sum in tensor cores: their steps, and additions of the partial sums; unless stated
+/// Additions on the longest path of a reduction of n terms: what the contract states, at most n
+/// - 1. Of a sum in tensor cores: their steps, and additions of the partial sums; unless stated
 /// ceil(n / k) instructions, which also covers every split into whole instructions.
 int64_t reduction_depth(const EvaluationSettings& settings, const Graph& graph, const Node& node,
                         int64_t n);

@@ -14,8 +14,6 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-double element(const double* array, int64_t k) { return array == nullptr ? 0 : array[k]; }
-
 bool power_of_two(double x) {
   constexpr uint64_t fraction = (uint64_t{1} << 52) - 1;
   return x != 0 && std::isfinite(x) && (std::bit_cast<uint64_t>(x) & fraction) == 0;

@@ -16,8 +16,6 @@ rows::Out at(const rows::Out& out, int64_t k) {
   return {out.v + k, out.e + k, out.lo + k, out.hi + k};
 }
 
-double element(const double* array, int64_t k) { return array == nullptr ? 0 : array[k]; }
-
 }  // namespace
 
 rows::Accuracy accuracy_of(const AccuracyRow& row) {

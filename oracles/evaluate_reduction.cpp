@@ -219,17 +219,22 @@ class Reducer {
   /// Underflow along the longest path: a step's four results, each half of the smallest subnormal.
   double steps_eta() const { return depth_ * rounding_.eta * own_; }
 
+  /// Exactly, from the exact mean m.
+  rows::RowSum squared_differences(const Row& row, const Element& m) const {
+    const std::vector<double> reach = term_reach(row);
+    double shift = 0;
+    for (const double r : reach) shift = std::max(shift, r);
+    return kernels_.squares(row.n, row.v, row.e, reach.empty() ? nullptr : reach.data(), m.v, m.e,
+                            shift);
+  }
+
   /// Sums of squared differences by Welford and Chan: the increments of each step are differences
   /// from running means, weighted; W bounds the sum of the weights in every tree.
   Element running_variance(const Row& row) const {
     const Element m = running_mean(row);
     if (!std::isfinite(m.v) || std::isnan(m.lo)) return {kNan, 0, m.lo - m.lo, m.hi - m.hi};
     const auto n = static_cast<double>(row.n);
-    std::vector<double> reach = term_reach(row);
-    double shift = 0;
-    for (const double r : reach) shift = std::max(shift, r);
-    const rows::RowSum s = kernels_.squares(
-        row.n, row.v, row.e, reach.empty() ? nullptr : reach.data(), m.v, m.e, shift);
+    const rows::RowSum s = squared_differences(row, m);
     Element out;
     out.v = s.v / n;
     out.e = (s.e / n + out.v * 0x1p-52) * rows::kOutward;
@@ -262,11 +267,7 @@ class Reducer {
     const auto n = static_cast<double>(row.n);
     if (!std::isfinite(m.v)) return {kNan, 0, m.lo - m.lo, m.hi - m.hi};
     const double u = u_;
-    std::vector<double> reach = term_reach(row);
-    double shift = 0;
-    for (const double r : reach) shift = std::max(shift, r);
-    const rows::RowSum s = kernels_.squares(
-        row.n, row.v, row.e, reach.empty() ? nullptr : reach.data(), m.v, m.e, shift);
+    const rows::RowSum s = squared_differences(row, m);
     Element out;
     out.v = s.v / n;
     out.e = (s.e / n + out.v * 0x1p-52) * rows::kOutward;
@@ -425,7 +426,6 @@ void NodeWork::running_overflow() {
   const Value& w = argument(2);
   const Grid reduced = grid_of(node_.reduced, chunk_);
   const double limit = format_of(evaluator_.settings_.accumulate).largest * (1 - 0x1p-20);
-  const auto of = [](const double* array, int64_t k) { return array == nullptr ? 0 : array[k]; };
   double* lo = out_.own_lo.get(1);
   double* hi = out_.own_hi.get(1);
   if (out_.lo == nullptr) std::fill_n(lo, out_.grid.size, 0.0);
@@ -443,9 +443,9 @@ void NodeWork::running_overflow() {
                         for (int64_t j = 0; j < m; ++j) {
                           const int64_t at = offset[0] + k * stride[0] + first[0] + j * step[0];
                           const int64_t kw = offset[1] + k * stride[1] + first[1] + j * step[1];
-                          if (w.v[kw] == 0 && of(w.hi, kw) == 0 && of(w.e, kw) == 0) continue;
-                          up += std::max(0.0, t.v[at] + of(t.hi, at) + of(t.e, at));
-                          down += std::max(0.0, of(t.lo, at) + of(t.e, at) - t.v[at]);
+                          if (certainly_zero(w, kw)) continue;
+                          up += std::max(0.0, t.v[at] + element(t.hi, at) + element(t.e, at));
+                          down += std::max(0.0, element(t.lo, at) + element(t.e, at) - t.v[at]);
                         }
                       });
                   // An infinity times a factor that has vanished is NaN.

@@ -13,8 +13,6 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-double element(const double* array, int64_t k) { return array == nullptr ? 0 : array[k]; }
-
 /// A cumulative sum so far.
 class RunningSum {
  public:

@@ -13,8 +13,6 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-double element(const double* array, int64_t k) { return array == nullptr ? 0 : array[k]; }
-
 /// Maxima of a line's blocks as the kernel may see them.
 class BlockMaxima {
  public:
@@ -70,6 +68,45 @@ class BlockMaxima {
 
 }  // namespace
 
+namespace {
+
+/// Between what averaged values lie.
+struct Hull {
+  double least = kInfinity;
+  double most = -kInfinity;
+  bool bounded = true;  ///< every weight that counts has a bound
+
+  void add(const Value& w, int64_t kw, double low, double high) {
+    if (certainly_zero(w, kw)) return;
+    bounded &= !std::isnan(element(w.lo, kw)) && !std::isnan(element(w.hi, kw));
+    least = low < least || std::isnan(low) ? low : least;
+    most = high > most || std::isnan(high) ? high : most;
+  }
+};
+
+/// The element's own t is 1, that of the others 0.
+Hull hull_of_share(const Value& w, int64_t kw) {
+  Hull hull{0, 0};
+  hull.add(w, kw, 1, 1);
+  return hull;
+}
+
+Hull hull_of_line(const Value& w, int64_t kw, const Value& t, int64_t kt, const Grid& reduced) {
+  Hull hull;
+  for_runs<2>(reduced, {&w.grid, &t.grid},
+              [&](int64_t, int64_t n, const auto& offset, const auto& stride) {
+                for (int64_t k = 0; k < n; ++k) {
+                  const int64_t at = kt + offset[1] + k * stride[1];
+                  const double e = element(t.e, at);
+                  hull.add(w, kw + offset[0] + k * stride[0], t.v[at] - element(t.lo, at) - e,
+                           t.v[at] + element(t.hi, at) + e);
+                }
+              });
+  return hull;
+}
+
+}  // namespace
+
 /// Calls visit(line's first element in out_, in each argument) for every line of out_ along
 /// `along`.
 template <size_t N, typename Visit>
@@ -90,18 +127,23 @@ void NodeWork::lines_along(int along, const std::array<const Grid*, N>& args, Vi
   });
 }
 
+/// The argument's own arrays, until some of them are replaced.
+void NodeWork::pass_through(const Value& argument) {
+  out_.v = argument.v;
+  out_.e = argument.e;
+  out_.lo = argument.lo;
+  out_.hi = argument.hi;
+  out_.least = argument.least;
+  out_.source_generation = argument.generation;
+}
+
 /// Weights e^(x_i - m) of an online softmax: what was summed before is multiplied by one more
 /// rounded exponential at each new maximum.
 void NodeWork::rescaled() {
   const Value& w = argument(0);
   const Value& x = argument(1);
   const auto& settings = evaluator_.settings_;
-  out_.v = w.v;
-  out_.e = w.e;
-  out_.lo = w.lo;
-  out_.hi = w.hi;
-  out_.least = w.least;
-  out_.source_generation = w.generation;
+  pass_through(w);
   if (!errs() || settings.online <= 0) return;
   const int64_t size = std::max<int64_t>(out_.grid.size, 1);
   double* lo = out_.own_lo.get(size);
@@ -156,69 +198,40 @@ void NodeWork::hull() {
   const Value& w = argument(1);
   const Value& t = argument(2);
   const auto& settings = evaluator_.settings_;
-  const int64_t size = std::max<int64_t>(out_.grid.size, 1);
-  out_.v = q.v;
-  out_.e = q.e;
-  out_.lo = q.lo;
-  out_.hi = q.hi;
-  out_.least = q.least;
-  out_.source_generation = q.generation;
+  pass_through(q);
   if (settings.widen || (q.lo == nullptr && q.hi == nullptr)) return;
+  const int64_t size = std::max<int64_t>(out_.grid.size, 1);
   double* lo = out_.own_lo.get(size);
   double* hi = out_.own_hi.get(size);
   const rows::Rounding rounding = rounding_of(settings.accumulate, settings.flush);
   const Grid reduced = grid_of(node_.reduced, chunk_);
   const bool share = !node_.share_of.empty();
-  const auto n =
-      static_cast<double>(share ? grid_of(node_.share_of, chunk_).size : reduced.size);
+  const auto n = static_cast<double>(share ? grid_of(node_.share_of, chunk_).size : reduced.size);
   // A path of n additions and a rescaling a block in each sum, in tensor cores twice as coarse, and
   // the declared roundings of w.
   const double relative = 8 * (n + 4) * rounding.u + node_.real;
+  const auto clip = [&](int64_t to, int64_t at, const Hull& hull) {
+    const double v = q.v[at];
+    const double largest = std::max(std::fabs(hull.least), std::fabs(hull.most));
+    if (!std::isfinite(largest) || !hull.bounded) return;
+    // The weight of the kernel's own maximum is 1, so that the divisor is never 0.
+    if (std::isnan(lo[to]) || std::isnan(hi[to])) lo[to] = hi[to] = kInfinity;
+    const double slack =
+        (relative + n * rounding.eta) * largest + n * rounding.eta + element(q.e, at);
+    lo[to] = std::min(lo[to], std::max(0.0, v - hull.least + slack) * rows::kOutward);
+    hi[to] = std::min(hi[to], std::max(0.0, hull.most - v + slack) * rows::kOutward);
+  };
   for_runs<3>(out_.grid, {&q.grid, &w.grid, &t.grid},
               [&](int64_t done, int64_t count, const auto& offset, const auto& stride) {
                 for (int64_t k = 0; k < count; ++k) {
                   const int64_t at = offset[0] + k * stride[0];
-                  const int64_t to = done + k;
-                  lo[to] = element(q.lo, at);
-                  hi[to] = element(q.hi, at);
-                  const double v = q.v[at];
-                  if (!std::isfinite(v)) continue;
-                  bool bounded = true;
-                  double least = share ? 0 : kInfinity;
-                  double most = share ? 0 : -kInfinity;
-                  if (share) {  // no line to walk: t is 1 for the element and 0 for the others
-                    const int64_t kw = offset[1] + k * stride[1];
-                    const bool none =
-                        w.v[kw] == 0 && element(w.hi, kw) == 0 && element(w.e, kw) == 0;
-                    bounded =
-                        none || (!std::isnan(element(w.lo, kw)) && !std::isnan(element(w.hi, kw)));
-                    most = none ? 0 : 1;
-                  }
-                  if (!share) for_runs<2>(
-                      reduced, {&w.grid, &t.grid},
-                      [&](int64_t, int64_t m, const auto& first, const auto& step) {
-                        for (int64_t j = 0; j < m; ++j) {
-                          const int64_t kw = offset[1] + k * stride[1] + first[0] + j * step[0];
-                          const int64_t kt = offset[2] + k * stride[2] + first[1] + j * step[1];
-                          if (w.v[kw] == 0 && element(w.hi, kw) == 0 && element(w.e, kw) == 0)
-                            continue;
-                          bounded &=
-                              !std::isnan(element(w.lo, kw)) && !std::isnan(element(w.hi, kw));
-                          const double e = element(t.e, kt);
-                          const double low = t.v[kt] - element(t.lo, kt) - e;
-                          const double high = t.v[kt] + element(t.hi, kt) + e;
-                          least = low < least || std::isnan(low) ? low : least;
-                          most = high > most || std::isnan(high) ? high : most;
-                        }
-                      });
-                  const double largest = std::max(std::fabs(least), std::fabs(most));
-                  if (!std::isfinite(largest) || !bounded) continue;
-                  // The weight of the kernel's own maximum is 1, so that the divisor is never 0.
-                  if (std::isnan(lo[to]) || std::isnan(hi[to])) lo[to] = hi[to] = kInfinity;
-                  const double slack =
-                      (relative + n * rounding.eta) * largest + n * rounding.eta + element(q.e, at);
-                  lo[to] = std::min(lo[to], std::max(0.0, v - least + slack) * rows::kOutward);
-                  hi[to] = std::min(hi[to], std::max(0.0, most - v + slack) * rows::kOutward);
+                  lo[done + k] = element(q.lo, at);
+                  hi[done + k] = element(q.hi, at);
+                  if (!std::isfinite(q.v[at])) continue;
+                  const int64_t kw = offset[1] + k * stride[1];
+                  const int64_t kt = offset[2] + k * stride[2];
+                  clip(done + k, at,
+                       share ? hull_of_share(w, kw) : hull_of_line(w, kw, t, kt, reduced));
                 }
               });
   out_.lo = lo;

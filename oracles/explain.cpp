@@ -53,7 +53,7 @@ class Explainer {
       report_.rule = "R1";
       report_.accepted = "a value: the kernel left this element unwritten";
     }
-    const bool outside = !holds(valid_box(instance_, outputs_, output_), at_);
+    const bool outside = !valid_box(instance_, outputs_, output_).holds(at_);
     if (root_ == nullptr || root_->scatters || outside) return explain_noted();
     list_inputs();
     if (root_->raw_node >= 0)
@@ -190,10 +190,10 @@ class Explainer {
   void explain_code(const Node& n) {
     const Value& a = rows_.at(n.args[0], whole_);
     const int64_t k = position(a);
-    const auto of = [k](const double* array) { return array == nullptr ? 0 : array[k]; };
-    const double lo = of(a.lo);
-    const double hi = of(a.hi);
-    const CodeRange range = accepted_codes(n, settings_.cast_overflow, a.v[k], of(a.e), lo, hi);
+    const double lo = element(a.lo, k);
+    const double hi = element(a.hi, k);
+    const CodeRange range =
+        accepted_codes(n, settings_.cast_overflow, a.v[k], element(a.e, k), lo, hi);
     set_rule("R15");
     const int converted = n.args[0];
     report_.exact = formula_.multiprecision->text(rows_, converted, single_, 17) +

@@ -116,6 +116,7 @@ class NodeWork {
   // evaluate_weights.cpp
   template <size_t N, typename Visit>
   void lines_along(int along, const std::array<const Grid*, N>& args, Visit visit);
+  void pass_through(const Value& argument);
   void rescaled();
   void hull();
 

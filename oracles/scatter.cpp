@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "oracles/codes.hpp"
@@ -60,23 +61,29 @@ class ScatterJudge {
     const bool shared = writers_.writers_of(writers_.find(slot)) > 1;
     if (shared && shared_.contains(logical) && shared_[logical].accepted) return;
     const bool fresh = !shared || shared_.emplace(logical, Shared{}).second;
-    uint8_t element[8] = {};
-    uint8_t written = 0;
-    state_.outputs.read(output_, logical, 1, element, &written);
-    const uint64_t bits = packed_bits(element, 0, bytes_);
-    if (written == 0) {
+    const std::optional<uint64_t> bits = written_bits(logical);
+    if (!bits) {
       if (fresh) state_.tally.unwritten(output_, logical);
       if (shared) shared_[logical].accepted = true;  // told once
       return;
     }
     if (fresh) ++state_.tally.verdict.judged;
-    Doubt doubt{writer, k, logical, 0, 0, bits};
+    Doubt doubt{writer, k, logical, 0, 0, *bits};
     const Decision decision = decide_value(value, at, doubt);
     if (decision == Decision::doubt)
       doubts_.push_back(doubt);
     else
       count(logical, shared, decision == Decision::accepted);
     if (state_.tally.watched(output_, logical)) note(value, at, shared);
+  }
+
+  /// What the kernel wrote; nullopt: nothing.
+  std::optional<uint64_t> written_bits(int64_t logical) const {
+    uint8_t element[8] = {};
+    uint8_t written = 0;
+    state_.outputs.read(output_, logical, 1, element, &written);
+    if (written == 0) return std::nullopt;
+    return packed_bits(element, 0, bytes_);
   }
 
   void count(int64_t logical, bool shared, bool accepted) {
@@ -116,10 +123,7 @@ class ScatterJudge {
     writers_.each_value(root_.node, [&](const Value& value, int64_t writer, int64_t k, int64_t at) {
       const int64_t logical = writers_.logical(writers_.slot(writer), k);
       if (!rejected_.contains(logical) || accepted.contains(logical)) return;
-      uint8_t element[8] = {};
-      uint8_t written = 0;
-      state_.outputs.read(output_, logical, 1, element, &written);
-      Doubt doubt{writer, k, logical, 0, 0, packed_bits(element, 0, bytes_)};
+      Doubt doubt{writer, k, logical, 0, 0, *written_bits(logical)};
       if (is_floating(output_.dtype) &&
           was_kept(reading, state_.settings, cell_of(doubt.bits).value))
         return;
@@ -153,7 +157,7 @@ class ScatterJudge {
                          writers_.single(doubt.writer, doubt.k), doubt.lo, doubt.hi);
   }
 
-  Decision decide_value(const Value& value, int64_t at, Doubt& element) {
+  Decision decide_value(const Value& value, int64_t at, Doubt& doubt) {
     const auto accepted = [](bool yes) { return yes ? Decision::accepted : Decision::rejected; };
     if (root_.raw_node >= 0 || !is_floating(output_.dtype)) {
       const uint8_t status = value.status == nullptr ? uint8_t{kKnown} : value.status[at];
@@ -162,18 +166,16 @@ class ScatterJudge {
         expected = expected_integer(state_.contract, state_.formula.graph, root_.node,
                                     output_.dtype, value.i[at], status);
       if (expected.missing_policy) state_.tally.ask(kAskCast);
-      if (!expected.bounded) state_.tally.without_bound(output_, element.logical);
-      return accepted(!expected.bounded || expected.bits == element.bits);
+      if (!expected.bounded) state_.tally.without_bound(output_, doubt.logical);
+      return accepted(!expected.bounded || expected.bits == doubt.bits);
     }
-    const auto of = [at](const double* array) { return array == nullptr ? 0.0 : array[at]; };
-    element.lo = of(value.lo);
-    element.hi = of(value.hi);
-    if (accepts_anything(element.lo, element.hi))
-      state_.tally.without_bound(output_, element.logical);
-    const Cell cell = cell_of(element.bits);
-    const Margins m = margins_of(cell, value.v[at], of(value.e), element.lo, element.hi);
-    return root_.saturates ? decide_saturated(output_.dtype, cell, m, element.lo, element.hi)
-                           : decide(output_.dtype, cell, m, element.lo, element.hi);
+    doubt.lo = element(value.lo, at);
+    doubt.hi = element(value.hi, at);
+    if (accepts_anything(doubt.lo, doubt.hi)) state_.tally.without_bound(output_, doubt.logical);
+    const Cell cell = cell_of(doubt.bits);
+    const Margins m = margins_of(cell, value.v[at], element(value.e, at), doubt.lo, doubt.hi);
+    return root_.saturates ? decide_saturated(output_.dtype, cell, m, doubt.lo, doubt.hi)
+                           : decide(output_.dtype, cell, m, doubt.lo, doubt.hi);
   }
 
   void note(const Value& value, int64_t at, bool shared) {

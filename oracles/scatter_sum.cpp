@@ -126,12 +126,12 @@ class ScatterSum {
 
   void add(const Value& value, int64_t at, Sum& sum) const {
     ++sum.terms;
-    const auto of = [at](const double* array) { return array == nullptr ? 0.0 : array[at]; };
     if (integral_) {
       sum.known &= value.status == nullptr || value.status[at] == kKnown;
       sum.integer += value.i[at];
     } else {
-      add_real(value.v[at], of(value.e), of(value.lo), of(value.hi), sum);
+      add_real(value.v[at], element(value.e, at), element(value.lo, at), element(value.hi, at),
+               sum);
     }
   }
 

@@ -113,10 +113,4 @@ Box intersection(const Box& a, const Box& b) {
   return out;
 }
 
-bool holds(const Box& box, const std::vector<int64_t>& at) {
-  for (size_t k = 0; k < at.size(); ++k)
-    if (at[k] < box.ranges[k].first || at[k] >= box.ranges[k].second) return false;
-  return true;
-}
-
 }  // namespace assay

@@ -20,6 +20,5 @@ void judge_untouched(CaseState& state, const Tensor& output, const char* rule,
 Box valid_box(const Instance& instance, const OutputReader& outputs, const Tensor& output);
 
 Box intersection(const Box& a, const Box& b);
-bool holds(const Box& box, const std::vector<int64_t>& at);
 
 }  // namespace assay

@@ -4,16 +4,6 @@
 #include <set>
 
 namespace assay::ptx {
-namespace {
-
-bool holds(const Box& box, const std::vector<int64_t>& at) {
-  for (size_t d = 0; d < at.size(); ++d) {
-    if (at[d] < box.ranges[d].first || at[d] >= box.ranges[d].second) return false;
-  }
-  return true;
-}
-
-}  // namespace
 
 BoxIndex::BoxIndex(std::vector<Box> boxes) : boxes_(std::move(boxes)) {
   if (boxes_.empty() || boxes_[0].ranges.empty()) return;
@@ -36,13 +26,13 @@ BoxIndex::BoxIndex(std::vector<Box> boxes) : boxes_(std::move(boxes)) {
 
 bool BoxIndex::contains(const std::vector<int64_t>& at) {
   if (boxes_.empty()) return false;
-  if (holds(boxes_[last_], at)) return true;
+  if (boxes_[last_].holds(at)) return true;
   if (at.empty()) return false;
   const auto after = std::partition_point(boxes_.begin(), boxes_.end(), [&](const Box& box) {
     return box.ranges[axis_].first <= at[axis_];
   });
   for (auto i = static_cast<size_t>(after - boxes_.begin()); i-- > 0 && ends_[i] > at[axis_];) {
-    if (!holds(boxes_[i], at)) continue;
+    if (!boxes_[i].holds(at)) continue;
     last_ = i;
     return true;
   }

@@ -260,6 +260,7 @@ class Executor {
                         const uint8_t* undefined);
   void store_bytes(const MicroOp& op, Space space, int lane, uint64_t address, int bytes,
                    const uint8_t* from, const uint8_t* undefined);
+  Space find_matrix_rows(const MicroOp& op, int count, Access access);
   void load_matrices(const MicroOp& op, const Instruction& ins);
   void store_matrices(const MicroOp& op, const Instruction& ins);
   void move_matrix(const MicroOp& op);

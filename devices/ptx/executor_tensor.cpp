@@ -65,17 +65,22 @@ void Executor::set_register_row(const FragmentRows& registers, size_t k, const u
   std::memcpy(undefined_row(registers.flags[k], registers.rows[k], 4), undefined, 4 * kLanes);
 }
 
-void Executor::load_matrices(const MicroOp& op, const Instruction& ins) {
-  const FragmentRows& registers = code_->fragments[op.target];
-  const int count = ins.vector;
-  // Lanes 8 i to 8 i + 7 hold the addresses of the rows of matrix i.
+/// Lanes 8 i to 8 i + 7 hold the addresses of the rows of matrix i. Rows that do not all lie in
+/// shared memory are told of lane by lane, when they are accessed.
+Space Executor::find_matrix_rows(const MicroOp& op, int count, Access access) {
   const uint32_t mask = count == 4 ? ~0u : (1u << 8 * count) - 1;
   addresses(op);
   if (shadow_ && warp_->flags[op.fa] != 0) check_address(op, mask);
   Space space;
-  const uint32_t same = split_spaces(op, mask, space);
-  if (same != mask) space = Space::global;  // not shared memory: told below, lane by lane
-  observe_access(op, mask, space, Access::read, kRowBytes);
+  if (split_spaces(op, mask, space) != mask) space = Space::global;
+  observe_access(op, mask, space, access, kRowBytes);
+  return space;
+}
+
+void Executor::load_matrices(const MicroOp& op, const Instruction& ins) {
+  const FragmentRows& registers = code_->fragments[op.target];
+  const int count = ins.vector;
+  const Space space = find_matrix_rows(op, count, Access::read);
   alignas(32) uint8_t values[4][4 * kLanes];
   alignas(32) uint8_t undefined[4][4 * kLanes];
   bool dirty[4] = {};
@@ -131,13 +136,7 @@ void Executor::store_bytes(const MicroOp& op, Space space, int lane, uint64_t ad
 void Executor::store_matrices(const MicroOp& op, const Instruction& ins) {
   const FragmentRows& registers = code_->fragments[op.target];
   const int count = ins.vector;
-  const uint32_t mask = count == 4 ? ~0u : (1u << 8 * count) - 1;
-  addresses(op);
-  if (shadow_ && warp_->flags[op.fa] != 0) check_address(op, mask);
-  Space space;
-  const uint32_t same = split_spaces(op, mask, space);
-  if (same != mask) space = Space::global;
-  observe_access(op, mask, space, Access::write, kRowBytes);
+  const Space space = find_matrix_rows(op, count, Access::write);
   for (int matrix = 0; matrix < count; ++matrix) {
     const uint8_t* from = row(registers.rows[matrix]);
     const uint8_t* undefined = undefined_source(registers.flags[matrix], registers.rows[matrix]);
