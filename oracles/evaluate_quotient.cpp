@@ -103,14 +103,32 @@ void NodeWork::hoisted_reciprocal() {
     hi[k] = (hi[k] + own) * rows::kOutward;
     if (r.overflows) (out_.v[k] < 0 ? lo[k] : hi[k]) = kInfinity;
   };
+  auto& buffers = *evaluator_.buffers_;
+  ArgumentBlocks dividends(a, buffers.splat[0], buffers.zeros);
+  /// Of a reciprocal that neither overflows nor vanishes.
+  const auto many = [&](int64_t first, int64_t count, int64_t first_a, int64_t step_a,
+                        const Reciprocal& r) {
+    for (int64_t k = 0; k < count; k += rows::kBlock) {
+      const int m = static_cast<int>(std::min<int64_t>(rows::kBlock, count - k));
+      const double* e = out_.e == nullptr ? buffers.zeros : out_.e + first + k;
+      evaluator_.kernels_->hoist(m, dividends.block(first_a + k * step_a, step_a, m),
+                                 {out_.v + first + k, e, nullptr, nullptr}, r.relative, r.underflow,
+                                 lo + first + k, hi + first + k);
+    }
+  };
   for_runs<2>(out_.grid, {&a.grid, &b.grid},
               [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
-                Reciprocal r = reciprocal_of(offset[1]);
-                for (int64_t k = 0; k < n; ++k) {
-                  if (stride[1] != 0 && k > 0) r = reciprocal_of(offset[1] + k * stride[1]);
+                const int64_t line = stride[1] == 0 ? n : 1;
+                for (int64_t k = 0; k < n; k += line) {
+                  const Reciprocal r = reciprocal_of(offset[1] + k * stride[1]);
                   if (r.relative == 0 && r.underflow == 0 && !r.overflows) continue;
                   any = true;
-                  one(done + k, offset[0] + k * stride[0], r);
+                  const int64_t from = offset[0] + k * stride[0];
+                  if (!r.overflows && !r.vanishes) {
+                    many(done + k, line, from, stride[0], r);
+                    continue;
+                  }
+                  for (int64_t j = 0; j < line; ++j) one(done + k + j, from + j * stride[0], r);
                 }
               });
   if (!any) return;

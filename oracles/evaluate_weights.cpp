@@ -84,13 +84,6 @@ struct Hull {
   }
 };
 
-/// The element's own t is 1, that of the others 0.
-Hull hull_of_share(const Value& w, int64_t kw) {
-  Hull hull{0, 0};
-  hull.add(w, kw, 1, 1);
-  return hull;
-}
-
 Hull hull_of_line(const Value& w, int64_t kw, const Value& t, int64_t kt, const Grid& reduced) {
   Hull hull;
   for_runs<2>(reduced, {&w.grid, &t.grid},
@@ -209,18 +202,39 @@ void NodeWork::hull() {
   const auto n = static_cast<double>(share ? grid_of(node_.share_of, chunk_).size : reduced.size);
   // A path of n additions and a rescaling a block in each sum, in tensor cores twice as coarse, and
   // the declared roundings of w.
-  const double relative = 8 * (n + 4) * rounding.u + node_.real;
+  const double relative = 8 * (n + 4) * rounding.u + node_.real + n * rounding.eta;
+  const double absolute = n * rounding.eta;
   const auto clip = [&](int64_t to, int64_t at, const Hull& hull) {
     const double v = q.v[at];
     const double largest = std::max(std::fabs(hull.least), std::fabs(hull.most));
     if (!std::isfinite(largest) || !hull.bounded) return;
     // The weight of the kernel's own maximum is 1, so that the divisor is never 0.
     if (std::isnan(lo[to]) || std::isnan(hi[to])) lo[to] = hi[to] = kInfinity;
-    const double slack =
-        (relative + n * rounding.eta) * largest + n * rounding.eta + element(q.e, at);
+    const double slack = relative * largest + absolute + element(q.e, at);
     lo[to] = std::min(lo[to], std::max(0.0, v - hull.least + slack) * rows::kOutward);
     hi[to] = std::min(hi[to], std::max(0.0, hull.most - v + slack) * rows::kOutward);
   };
+  if (share) {
+    // The element's own t is 1, that of the others 0.
+    auto& buffers = *evaluator_.buffers_;
+    ArgumentBlocks shares(q, buffers.splat[0], buffers.zeros);
+    ArgumentBlocks weights(w, buffers.splat[1], buffers.zeros);
+    for_runs<2>(out_.grid, {&q.grid, &w.grid},
+                [&](int64_t done, int64_t count, const auto& offset, const auto& stride) {
+                  for (int64_t k = 0; k < count; k += rows::kBlock) {
+                    const int m = static_cast<int>(std::min<int64_t>(rows::kBlock, count - k));
+                    const rows::In s = shares.block(offset[0] + k * stride[0], stride[0], m);
+                    std::copy_n(s.lo, m, lo + done + k);
+                    std::copy_n(s.hi, m, hi + done + k);
+                    evaluator_.kernels_->share(
+                        m, s, weights.block(offset[1] + k * stride[1], stride[1], m), relative,
+                        absolute, lo + done + k, hi + done + k);
+                  }
+                });
+    out_.lo = lo;
+    out_.hi = hi;
+    return;
+  }
   for_runs<3>(out_.grid, {&q.grid, &w.grid, &t.grid},
               [&](int64_t done, int64_t count, const auto& offset, const auto& stride) {
                 for (int64_t k = 0; k < count; ++k) {
@@ -230,8 +244,7 @@ void NodeWork::hull() {
                   if (!std::isfinite(q.v[at])) continue;
                   const int64_t kw = offset[1] + k * stride[1];
                   const int64_t kt = offset[2] + k * stride[2];
-                  clip(done + k, at,
-                       share ? hull_of_share(w, kw) : hull_of_line(w, kw, t, kt, reduced));
+                  clip(done + k, at, hull_of_line(w, kw, t, kt, reduced));
                 }
               });
   out_.lo = lo;

@@ -15,9 +15,9 @@ namespace {
 }  // namespace
 
 const Kernels& plain_kernels() {
-  static const Kernels table = {add,     sub,      mul,      div,       neg,     abs, max2,
-                                exp,     sqrt,     rsqrt,    settle,    publish, sum, max,
-                                squares, from_f32, from_f16, from_bf16, match};
+  static const Kernels table = {add, sub,  mul,     div,      neg,      abs,       max2,
+                                exp, sqrt, rsqrt,   settle,   publish,  hoist,     share,
+                                sum, max,  squares, from_f32, from_f16, from_bf16, match};
   return table;
 }
 

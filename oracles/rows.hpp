@@ -114,6 +114,14 @@ struct Kernels {
   int (*settle)(int n, In a, const Rounding& rounding, double* lo, double* hi);
   /// Adds a function's published error to o; |argument| +- its error decides the range.
   int (*publish)(int n, In argument, const Accuracy& accuracy, const Rounding& rounding, Out o);
+  /// Widens lo and hi, a quotient's, by what multiplying by a reciprocal may add: `relative` of the
+  /// quotient and `absolute` of the dividend.
+  void (*hoist)(int n, In dividend, In quotient, double relative, double absolute, double* lo,
+                double* hi);
+  /// Clips lo and hi, a share's, to [0, 1] and `relative` and `absolute` beyond; a share of
+  /// certain 0 to [0, 0].
+  void (*share)(int n, In share, In weight, double relative, double absolute, double* lo,
+                double* hi);
   /// Null e, lo, hi are zero. `precision_limit` is 2^p of the accumulator.
   RowSum (*sum)(int64_t n, const double* v, const double* e, const double* lo, const double* hi,
                 double precision_limit);

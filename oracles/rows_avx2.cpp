@@ -14,9 +14,9 @@ namespace {
 }  // namespace
 
 const Kernels& avx2_kernels() {
-  static const Kernels table = {add,     sub,      mul,      div,       neg,     abs, max2,
-                                exp,     sqrt,     rsqrt,    settle,    publish, sum, max,
-                                squares, from_f32, from_f16, from_bf16, match};
+  static const Kernels table = {add, sub,  mul,     div,      neg,      abs,       max2,
+                                exp, sqrt, rsqrt,   settle,   publish,  hoist,     share,
+                                sum, max,  squares, from_f32, from_f16, from_bf16, match};
   return table;
 }
 

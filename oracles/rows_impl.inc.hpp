@@ -290,6 +290,47 @@ int rsqrt(int n, In a, double least, Out o) {
   return seen.flags();
 }
 
+void hoist(int n, In dividend, In quotient, double relative, double absolute_part, double* lo,
+           double* hi) {
+  const double factor = relative * (1 + relative);
+#pragma GCC ivdep
+  for (int i = 0; i < n; ++i) {
+    const double v = quotient.v[i];
+    const double size =
+        absolute(dividend.v[i]) + (dividend.e[i] + larger(dividend.lo[i], dividend.hi[i]));
+    const double top = absolute(v) + quotient.e[i] + larger(lo[i], hi[i]);
+    const double own = factor * top + absolute_part * size;
+    const bool counts = finite(v) & (size != 0);
+    const double wider_lo = (lo[i] + own) * kOutward;
+    const double wider_hi = (hi[i] + own) * kOutward;
+    lo[i] = counts ? wider_lo : lo[i];
+    hi[i] = counts ? wider_hi : hi[i];
+  }
+}
+
+void share(int n, In share, In weight, double relative, double absolute_part, double* lo,
+           double* hi) {
+#pragma GCC ivdep
+  for (int i = 0; i < n; ++i) {
+    const double v = share.v[i];
+    const bool zero = (weight.v[i] == 0) & (weight.hi[i] == 0) & (weight.e[i] == 0);
+    const double most = zero ? 0 : 1;
+    const double slack = relative * most + absolute_part + share.e[i];
+    // The weight of the kernel's own maximum is 1, so that the divisor is never 0.
+    const bool lost = (lo[i] != lo[i]) | (hi[i] != hi[i]);
+    const double old_lo = lost ? 1 / 0.0 : lo[i];
+    const double old_hi = lost ? 1 / 0.0 : hi[i];
+    const double most_lo = larger(v + slack, 0) * kOutward;
+    const double most_hi = larger(most - v + slack, 0) * kOutward;
+    const bool bounded = zero | ((weight.lo[i] == weight.lo[i]) & (weight.hi[i] == weight.hi[i]));
+    const bool clips = finite(v) & bounded;
+    const double new_lo = most_lo < old_lo ? most_lo : old_lo;
+    const double new_hi = most_hi < old_hi ? most_hi : old_hi;
+    lo[i] = clips ? new_lo : lo[i];
+    hi[i] = clips ? new_hi : hi[i];
+  }
+}
+
 // Eight partial sums, added as a tree: the same order in every build. Each adds at most n/8 + 1
 // terms, then three levels: at most n/8 + 4 roundings on a path.
 struct Eight {

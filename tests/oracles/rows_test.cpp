@@ -61,7 +61,7 @@ Accuracy expf_accuracy() {
 std::vector<Arrays> everything(const Kernels& k, int n, uint64_t seed) {
   const Arrays a = random_arrays(seed, 256);
   const Arrays b = random_arrays(seed + 1, 256);
-  std::vector<Arrays> out(10, Arrays(256));
+  std::vector<Arrays> out(12, Arrays(256));
   k.add(n, a.in(), b.in(), out[0].out());
   k.sub(n, a.in(), b.in(), out[1].out());
   k.mul(n, a.in(), b.in(), false, out[2].out());
@@ -76,6 +76,9 @@ std::vector<Arrays> everything(const Kernels& k, int n, uint64_t seed) {
   const RowMax m = k.max(n, a.v.data(), a.e.data(), a.lo.data(), a.hi.data(), -1);
   out[9].v = {s.v, s.e, s.lo, s.hi, s.magnitude, q.v, q.e, q.lo, m.v, m.e, m.lo, m.hi};
   out[9].e = out[9].lo = out[9].hi = {};
+  out[10] = out[11] = out[3];
+  k.hoist(n, a.in(), out[3].in(), 0x1p-23, 0x1p-150, out[10].lo.data(), out[10].hi.data());
+  k.share(n, out[3].in(), b.in(), 0x1p-20, 0x1p-150, out[11].lo.data(), out[11].hi.data());
   return out;
 }
 
@@ -130,6 +133,31 @@ TEST(Rows, OperationsErrWithinTheirBounds) {
     within(Exact(x) * Exact(y), product);
     if (y != 0) within(Exact(x) / Exact(y), quotient);
     if (x > 0) within(1 / boost::multiprecision::sqrt(Exact(x)), root);
+  }
+}
+
+TEST(Rows, AReciprocalWidensAndAShareIsClipped) {
+  const double bound = 1e9;
+  // A quotient of its own, of 0, and one that is infinite; weights with error, certain 0,
+  // unbounded.
+  const double dividend[] = {3, 0, 1, 1}, v[] = {0.75, 0, INFINITY, 0.25};
+  const double weight[] = {0.75, 0, 1, 0.25}, weight_lo[] = {0, 0, 0, NAN}, zeros[4] = {};
+  for (const Kernels* k : {&plain_kernels(), has_avx2() ? &avx2_kernels() : &plain_kernels()}) {
+    double lo[4] = {1, 1, 1, 1}, hi[4] = {1, 1, 1, 1};
+    k->hoist(4, {dividend, zeros, zeros, zeros}, {v, zeros, zeros, zeros}, 0.5, 0.125, lo, hi);
+    // 0.5 (1 + 0.5) of at most 0.75 + 1, and 0.125 x 3.
+    EXPECT_NEAR(lo[0], 1 + 0.75 * 1.75 + 0.375, 1e-9);
+    EXPECT_NEAR(hi[0], lo[0], 1e-9);
+    EXPECT_EQ(lo[1], 1);
+    EXPECT_EQ(lo[2], 1);
+    double low[4] = {bound, bound, bound, bound}, high[4] = {NAN, bound, bound, bound};
+    k->share(4, {v, zeros, zeros, zeros}, {weight, zeros, weight_lo, zeros}, 0.5, 0.125, low, high);
+    EXPECT_NEAR(low[0], 0.75 + 0.5 + 0.125, 1e-9);
+    EXPECT_NEAR(high[0], 0.25 + 0.5 + 0.125, 1e-9);
+    EXPECT_NEAR(low[1], 0.125, 1e-9);
+    EXPECT_NEAR(high[1], 0.125, 1e-9);
+    EXPECT_EQ(low[2], bound);
+    EXPECT_EQ(high[3], bound);
   }
 }
 
