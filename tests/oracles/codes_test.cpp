@@ -203,6 +203,20 @@ TEST(Codes, GivenScaleIsTheWrittenOne) {
   EXPECT_EQ(v.first_output, "s");
 }
 
+// Each output has its own counts, the one with the first wrong element first.
+TEST(Counts, AreOfOneOutputEach) {
+  Judged judged("i8", kAll, "quant(x / given(s), i8)", "nan = \"propagate\"", {7, 3.5, 7});
+  Verdict v = judged({7, 4, 7});
+  ASSERT_EQ(v.outputs.size(), 2u);
+  EXPECT_EQ(v.judged, 4);
+  v = judged({6, 3, 7});
+  EXPECT_EQ(v.message, "y: 2 of 3 elements wrong");
+  judged.scale = 0.5f;
+  v = judged({14, 7, 13});
+  EXPECT_EQ(v.message, "y: 1 of 3 elements wrong; s: 1 of 1 elements wrong");
+  EXPECT_EQ(v.wrong, 2);
+}
+
 TEST(Codes, Float8SaturatesWithQuant) {
   const auto outcome = [](double x, double got) {
     const Judged judged("e4m3", kAll, "quant(x, e4m3)", "nan = \"propagate\"", {x});
