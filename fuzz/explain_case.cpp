@@ -193,10 +193,14 @@ std::string elements_text(Checker& checker, const CheckResult& result) {
 
 std::string verdict_text(Checker& checker, const CheckResult& result) {
   const Verdict& v = result.verdict;
+  int64_t disturbed = 0;
+  for (const OutputCounts& output : v.outputs) disturbed += output.disturbed;
   std::string text = "judged    " + std::to_string(v.judged) +
-                     " elements: " + std::to_string(v.wrong) + " wrong, " +
+                     " elements: " + std::to_string(v.wrong - disturbed) + " wrong, " +
                      std::to_string(v.unwritten) + " unwritten, " + std::to_string(v.undecided) +
                      " undecided";
+  if (disturbed > 0)
+    text += ", and " + std::to_string(disturbed) + " stored to that had to keep their bits";
   if (v.weak > 0) text += ", " + std::to_string(v.weak) + " weakly judged";
   if (v.widened > 0) text += ", " + std::to_string(v.widened) + " widened";
   if (v.no_bound > 0) text += ", " + std::to_string(v.no_bound) + " without a documented bound";

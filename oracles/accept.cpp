@@ -101,17 +101,23 @@ Decision decide_overflow(const FloatFormat& format, const Margins& m, int sign, 
   return distance - error > 0 ? Decision::rejected : Decision::doubt;
 }
 
-/// The exact value lies beyond double's range, and what was written lies below the limit that is
-/// known of it: e^710 and more is at least 2^1022, a correct kernel's no less than the inner reach
-/// below that (rows_vector.inc.hpp, `vast`).
-bool falls_short(const Cell& cell, const Margins& m, double lo, double hi) {
+/// The exact value lies beyond double's range, and the limit that is known of it decides: e^710 and
+/// more is at least 2^1022, a correct kernel's no less than the inner reach below that
+/// (rows_vector.inc.hpp, `vast`). Infinity of its sign was accepted before; the other one, NaN and
+/// what lies below the limit are wrong.
+Decision decide_by_limit(const FloatFormat& format, const Cell& cell, const Margins& m, double lo,
+                         double hi) {
   const double sign = m.value > 0 ? 1 : -1;
   const double inner = m.value > 0 ? lo : hi;
   const double outer = m.value > 0 ? hi : lo;
   const bool vast = std::fabs(m.value) >= 0x1p1000 && std::isinf(outer) && std::isfinite(inner);
-  if (!vast || !std::isfinite(cell.value)) return false;
+  if (!vast) return Decision::doubt;
   const double least = (std::min(std::fabs(m.value), 0x1p1022) - inner) * (1 - 0x1p-50);
-  return sign * cell.value + std::max(cell.above, cell.below) < least;
+  if (std::isnan(cell.value) && !format.has_infinity)
+    return least > 2 * format.largest ? Decision::accepted : Decision::doubt;
+  if (!std::isfinite(cell.value)) return least > 0 ? Decision::rejected : Decision::doubt;
+  const bool short_of = sign * cell.value + std::max(cell.above, cell.below) < least;
+  return short_of ? Decision::rejected : Decision::doubt;
 }
 
 }  // namespace
@@ -128,8 +134,7 @@ Decision decide(DType type, const Cell& cell, const Margins& m, double lo, doubl
   }
   const double outward = cell.value > 0 ? hi : lo;
   if (std::isinf(cell.value) && std::isinf(outward)) return Decision::accepted;
-  if (std::isinf(m.value_error))
-    return falls_short(cell, m, lo, hi) ? Decision::rejected : Decision::doubt;
+  if (std::isinf(m.value_error)) return decide_by_limit(format, cell, m, lo, hi);
   if (got_nan && !format.has_infinity)
     return decide_overflow(format, m, m.value < 0 ? -1 : 1, m.value < 0 ? lo : hi);
   if (got_nan) return Decision::rejected;

@@ -14,6 +14,29 @@ namespace {
 /// Elements of a chunk's largest array: its rows stay within the second-level cache.
 constexpr int64_t kChunkElements = 4096;
 
+/// "y: 2 of 9 elements wrong, 1 unwritten; s: all 4 elements unwritten", the output of the first
+/// wrong element first.
+std::string counts_text(const Verdict& verdict) {
+  std::string first;
+  std::string rest;
+  for (const OutputCounts& o : verdict.outputs) {
+    std::string text;
+    const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+    if (o.wrong > 0)
+      add(std::to_string(o.wrong) + " of " + std::to_string(o.judged) + " elements wrong");
+    const auto elements = [&text](int64_t count) {
+      const char* unit = count == 1 ? " element" : " elements";
+      return std::to_string(count) + (text.empty() ? unit : "");
+    };
+    if (o.disturbed > 0) add(elements(o.disturbed) + " stored to that had to keep their bits");
+    if (o.unwritten > 0)
+      add((o.judged == 0 ? "all " : "") + elements(o.unwritten) + " unwritten");
+    if (text.empty()) continue;
+    (o.output == verdict.first_output ? first : rest) += "; " + o.output + ": " + text;
+  }
+  return (first + rest).substr(2);
+}
+
 }  // namespace
 
 Verdict judge_case(CaseState& state) {
@@ -102,7 +125,7 @@ void CaseJudge::judge_chunk(const std::vector<int64_t>& low, const std::vector<i
   if (missing > 0) list_unwritten();
   if (root_ == nullptr) return;
   chunk_ = chunk_for(formula_.graph, rows_, *output_, low, extent);
-  verdict_.judged += count_ - missing;
+  state_.tally.judged(*output_, count_ - missing);
   if (root_->raw_node >= 0)
     judge_bits();
   else if (is_floating(output_->dtype))
@@ -143,16 +166,10 @@ void CaseJudge::list_unwritten() {
 
 void CaseJudge::conclude() {
   Verdict& v = verdict_;
-  if (v.wrong > 0) {
+  if (v.wrong > 0 || v.unwritten > 0) {
     v.outcome = Outcome::mismatch;
-    v.message = v.first_output + ": " + std::to_string(v.wrong) + " of " +
-                std::to_string(v.judged) + " elements wrong";
-    if (v.unwritten > 0) v.message += ", " + std::to_string(v.unwritten) + " unwritten";
-  } else if (v.unwritten > 0) {
-    v.outcome = Outcome::mismatch;
-    v.rule = "R1";
-    v.message = v.first_output + ": " + (v.judged == 0 ? "all " : "") +
-                std::to_string(v.unwritten) + " elements unwritten";
+    if (v.wrong == 0) v.rule = "R1";
+    v.message = counts_text(v);
   } else if (v.undecided > 0) {
     v.outcome = Outcome::undecided;
     v.rule = "R6";

@@ -150,6 +150,7 @@ class CaseJudge {
   void judge_rejected(const std::vector<Open>& rejected);
   /// The formula gives NaN although no input is NaN: an all-masked row, 0/0 (rule R8).
   bool empty_row_accepts(const Open& open);
+  /// Among what the element is made from; what a `where` masks off is not.
   bool row_has_nan_or_infinity(const Open& open);
   /// Some maximum has nothing above -infinity, or what is divided by sums to 0, as the dividend.
   bool row_is_empty(const Open& open);

@@ -120,7 +120,7 @@ void CaseJudge::judge_codes(const Node& node) {
     }
     if (!range.bounded)
       without_bound(place);
-    else if (got < range.low || got > range.high)
+    else if (!range.holds(got))
       suspect(place, "R15");
   });
 }

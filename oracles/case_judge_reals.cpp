@@ -5,6 +5,7 @@
 
 #include "oracles/case_judge.hpp"
 #include "oracles/codes.hpp"
+#include "oracles/selected.hpp"
 
 namespace assay {
 
@@ -160,17 +161,14 @@ bool CaseJudge::empty_row_accepts(const Open& open) {
 }
 
 bool CaseJudge::row_has_nan_or_infinity(const Open& open) {
+  const Graph& graph = formula_.graph;
   const std::vector<int64_t> at = coordinates(open.place);
-  const Chunk single =
-      chunk_for(formula_.graph, rows_, *output_, at, std::vector<int64_t>(at.size(), 1));
-  for (size_t id = 0; id < formula_.graph.nodes.size(); ++id) {
-    const Node& node = formula_.graph.nodes[id];
-    if (node.integral || (node.op != Op::load && node.op != Op::gather)) continue;
-    const Value& value = rows_.at(static_cast<int>(id), single);
-    for (int64_t k = 0; k < value.grid.size; ++k)
-      if (std::isnan(value.v[k]) || value.v[k] > std::numeric_limits<double>::max()) return true;
-  }
-  return false;
+  const Chunk single = chunk_for(graph, rows_, *output_, at, std::vector<int64_t>(at.size(), 1));
+  const Grid grid = grid_of(graph.nodes[static_cast<size_t>(root_->node)].dims, single);
+  return any_selected(graph, rows_, single, root_->node, position_in(graph, grid, *output_, at),
+                      [](double x) {
+                        return std::isnan(x) || x > std::numeric_limits<double>::max();
+                      });
 }
 
 bool CaseJudge::row_is_empty(const Open& open) {

@@ -107,9 +107,28 @@ __int128 wrapped(DType type, __int128 value) {
   return out > range.high ? out - static_cast<__int128>(mask) - 1 : out;
 }
 
+std::vector<__int128> wrapped_codes(DType type, __int128 whole) {
+  std::vector<__int128> out{wrapped(type, whole)};
+  const auto by_way_of = [&](DType wide) {
+    const int more = bit_width(wide) - bit_width(type);
+    if (more < 0 || (more == 0 && is_signed(wide) != is_signed(type))) return;
+    const __int128 code = wrapped(type, saturated(wide, whole));
+    if (std::find(out.begin(), out.end(), code) == out.end()) out.push_back(code);
+  };
+  for (const DType wide : {DType::i8, DType::i16, DType::i32, DType::i64}) by_way_of(wide);
+  if (is_signed(type)) return out;
+  for (const DType wide : {DType::u8, DType::u16, DType::u32, DType::u64}) by_way_of(wide);
+  return out;
+}
+
 __int128 saturated(DType type, __int128 value) {
   const IntegerRange range = range_of(type);
   return std::clamp(value, range.low, range.high);
+}
+
+bool CodeRange::holds(__int128 code) const {
+  return (code >= low && code <= high) ||
+         std::find(others.begin(), others.end(), code) != others.end();
 }
 
 CodeRange accepted_codes(const Node& conversion, std::optional<CastOverflowPolicy> overflow,
@@ -137,7 +156,9 @@ CodeRange accepted_codes(const Node& conversion, std::optional<CastOverflowPolic
     out.high = std::clamp(out.high, range.low, range.high);
   } else if (overflow == CastOverflowPolicy::wrap && out.low == out.high &&
              std::fabs(v) < 0x1p100) {
-    out.low = out.high = wrapped(conversion.type, out.low);
+    out.others = wrapped_codes(conversion.type, out.low);
+    out.low = out.high = out.others.front();
+    out.others.erase(out.others.begin());
   } else {
     out.bounded = false;
     out.missing_policy = !overflow;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "kernels_under_test/contract.hpp"
 #include "oracles/accept.hpp"
@@ -47,9 +48,18 @@ struct CodeRange {
   bool missing_policy = false;  ///< bounded only by cast_overflow, which is not stated
   __int128 low = 0;
   __int128 high = 0;
+  std::vector<__int128> others;  ///< what a value beyond the type may wrap to besides
+
+  bool single() const { return low == high && others.empty(); }
+  bool holds(__int128 code) const;
 };
 CodeRange accepted_codes(const Node& conversion, std::optional<CastOverflowPolicy> overflow,
                          double v, double e, double lo, double hi);
+
+/// What a number with this whole part, beyond the type, may wrap to: its low bits, or those of the
+/// number nearest to it in an integer type that holds `type`, to which a compiled conversion
+/// saturates first (PTX ISA 9.0, `cvt`). Each once, the plain low bits first.
+std::vector<__int128> wrapped_codes(DType type, __int128 whole);
 
 /// A value of `type`: the integer's bits, wrapped.
 __int128 wrapped(DType type, __int128 value);

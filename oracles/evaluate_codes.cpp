@@ -17,7 +17,7 @@ void NodeWork::conversion() {
     const CodeRange range = accepted_codes(node_, evaluator_.settings_.cast_overflow, a.v[k],
                                            at(a.e, k), at(a.lo, k), at(a.hi, k));
     out[k] = range.low;
-    status[k] = range.bounded && range.low == range.high ? kKnown : kUndefined;
+    status[k] = range.bounded && range.single() ? kKnown : kUndefined;
   }
   out_.i = out;
   out_.status = status;

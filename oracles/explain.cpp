@@ -115,6 +115,7 @@ class Explainer {
     const IntegerExpectation expected =
         expected_integer(contract_, formula_.graph, root_->node, output_.dtype, value.i[k], status);
     report_.exact = status == kKnown ? wide_text(value.i[k]) : "undefined";
+    if (report_.written && status == kUndefined) return explain_no_bound();
     if (report_.accepted.empty())
       report_.accepted = expected.bounded ? "{" + element_text(output_.dtype, expected.bits) + "}"
                                           : "anything: nothing is documented here";
@@ -200,18 +201,23 @@ class Explainer {
                     " before it is converted to " + std::string(name(n.type));
     if (!range.bounded) return explain_no_bound();
     if (report_.accepted.empty())
-      report_.accepted = range.low == range.high
-                             ? "{" + wide_text(range.low) + "}"
-                             : "[" + wide_text(range.low) + ", " + wide_text(range.high) + "]";
+      report_.accepted = codes_text(range);
     if (!report_.written) return;
     list_terms(converted);
     report_.allowance = std::max(lo, hi);
     report_.allowance_text = "absolute " + brief(report_.allowance) + ", before the conversion";
     const __int128 got = to_integer(output_.dtype, report_.got_bits);
-    const __int128 off = got > range.high  ? got - range.high
-                         : got < range.low ? got - range.low
-                                           : 0;
-    if (off != 0) report_.error_text = "off by " + wide_text(off);
+    if (range.holds(got)) return;
+    const __int128 off = got - (got > range.high ? range.high : range.low);
+    report_.error_text = range.others.empty() ? "off by " + wide_text(off) : "none of these";
+  }
+
+  static std::string codes_text(const CodeRange& range) {
+    if (range.low != range.high)
+      return "[" + wide_text(range.low) + ", " + wide_text(range.high) + "]";
+    std::string text = wide_text(range.low);
+    for (const __int128 other : range.others) text += ", " + wide_text(other);
+    return "{" + text + "}" + (range.others.empty() ? "" : ": wrapped, by way of any wider type");
   }
 
   /// Nothing is documented: which term is the first without a bound, and why.
@@ -258,6 +264,9 @@ class Explainer {
       case Op::gather:
         return "an index out of range (R3)";
       case Op::cast:
+        if (contract_.policy.cast_overflow == CastOverflowPolicy::wrap)
+          return "beyond the type, where what it wraps to depends on the width of the conversion's "
+                 "instruction, or no code alone is certain (R15)";
         return "beyond the type, and policy cast_overflow does not say what it gives (R15)";
       case Op::shift_left:
       case Op::shift_right:

@@ -67,7 +67,7 @@ class ScatterJudge {
       if (shared) shared_[logical].accepted = true;  // told once
       return;
     }
-    if (fresh) ++state_.tally.verdict.judged;
+    if (fresh) state_.tally.judged(output_, 1);
     Doubt doubt{writer, k, logical, 0, 0, *bits};
     const Decision decision = decide_value(value, at, doubt);
     if (decision == Decision::doubt)

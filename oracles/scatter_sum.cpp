@@ -150,7 +150,7 @@ class ScatterSum {
     state_.outputs.read(output_, logical, 1, element, &written);
     // An element to which nothing but zeros is added may be left alone, if it held something.
     if (written == 0 && !keeps()) return state_.tally.unwritten(output_, logical);
-    ++state_.tally.verdict.judged;
+    state_.tally.judged(output_, 1);
     const uint64_t bits = packed_bits(element, 0, bytes_);
     if (integral_)
       judge_integer(logical, bits, sum);

@@ -1,6 +1,7 @@
 #include "oracles/tally.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace assay {
 namespace {
@@ -14,6 +15,21 @@ void Tally::ask(const char* line) {
   if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.emplace_back(line);
 }
 
+OutputCounts& Tally::of(const Tensor& output) {
+  auto& all = verdict.outputs;
+  const auto found = std::find_if(all.rbegin(), all.rend(), [&](const OutputCounts& counts) {
+    return counts.output == output.spec->name;
+  });
+  if (found != all.rend()) return *found;
+  all.push_back({.output = output.spec->name});
+  return all.back();
+}
+
+void Tally::judged(const Tensor& output, int64_t count) {
+  verdict.judged += count;
+  of(output).judged += count;
+}
+
 void Tally::list(const Tensor& output, int64_t logical) {
   if (verdict.first_output == output.spec->name && verdict.wrong_elements.size() < kWrongListed)
     verdict.wrong_elements.push_back(logical);
@@ -21,6 +37,7 @@ void Tally::list(const Tensor& output, int64_t logical) {
 
 void Tally::unwritten(const Tensor& output, int64_t logical) {
   ++verdict.unwritten;
+  ++of(output).unwritten;
   if (verdict.rule.empty()) {
     verdict.rule = "R1";
     verdict.first_output = output.spec->name;
@@ -41,6 +58,16 @@ void Tally::without_bound(const Tensor& output, int64_t logical) {
 }
 
 void Tally::wrong(const Tensor& output, int64_t logical, const char* rule, double times) {
+  ++of(output).wrong;
+  add_wrong(output, logical, rule, times);
+}
+
+void Tally::disturbed(const Tensor& output, int64_t logical, const char* rule) {
+  ++of(output).disturbed;
+  add_wrong(output, logical, rule, HUGE_VAL);
+}
+
+void Tally::add_wrong(const Tensor& output, int64_t logical, const char* rule, double times) {
   ++verdict.wrong;
   if (verdict.rule.empty() || verdict.rule == "R1") {
     // A wrong value goes before elements of another output that nothing was stored to.

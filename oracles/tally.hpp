@@ -27,6 +27,9 @@ class Tally {
   Verdict verdict;
 
   void ask(const char* line);
+  void judged(const Tensor& output, int64_t count);
+  /// Stored to although it had to keep the bits that it held before the run.
+  void disturbed(const Tensor& output, int64_t logical, const char* rule);
   /// `times`: its distance from the exact value as a multiple of what is allowed.
   void wrong(const Tensor& output, int64_t logical, const char* rule, double times);
   void unwritten(const Tensor& output, int64_t logical);
@@ -45,7 +48,9 @@ class Tally {
   ElementNote note;
 
  private:
+  OutputCounts& of(const Tensor& output);
   void list(const Tensor& output, int64_t logical);
+  void add_wrong(const Tensor& output, int64_t logical, const char* rule, double times);
   const Tensor* watched_ = nullptr;
   int64_t watched_element_ = -1;
 };

@@ -1,7 +1,6 @@
 #include "oracles/untouched.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "oracles/number_text.hpp"
@@ -78,7 +77,7 @@ void judge_untouched(CaseState& state, const Tensor& output, const char* rule,
         }
         const uint64_t was = packed_bits(before.data(), k, bytes);
         if (packed_bits(got.data(), k, bytes) == was || free(at + k)) continue;
-        state.tally.wrong(output, at + k, rule, HUGE_VAL);
+        state.tally.disturbed(output, at + k, rule);
         if (state.tally.watched(output, at + k))
           state.tally.note = {rule,
                               "the bits " + hex(output.dtype, was) + " that it held before the run",

@@ -50,12 +50,21 @@ struct ElementReport {
   std::vector<FeedingInput> inputs;  ///< at most eight, the ones that matter most first
 };
 
+/// What was found in one output.
+struct OutputCounts {
+  std::string output;
+  int64_t judged = 0;     ///< written elements that a formula, an index or a relation speaks of
+  int64_t wrong = 0;      ///< of those
+  int64_t unwritten = 0;  ///< elements that had to be written, and were not
+  int64_t disturbed = 0;  ///< stored to, where the bits before the run had to stay (rule R18)
+};
+
 struct Verdict {
   Outcome outcome = Outcome::pass;
   std::string rule;     ///< rule that the first wrong element breaks
   std::string message;  ///< one line
-  int64_t judged = 0;
-  int64_t wrong = 0;
+  int64_t judged = 0;  ///< over all outputs, as the counts that follow
+  int64_t wrong = 0;   ///< `disturbed` elements are among them, and not among the judged
   int64_t unwritten = 0;
   int64_t undecided = 0;
   int64_t widened = 0;   ///< accepted set widened by a policy (range = "naive")
@@ -64,6 +73,7 @@ struct Verdict {
   /// Guidance: the largest max(0, |got - exact| - ulp/2) / internal allowance over strongly judged
   /// elements; 0 when all are exact. Above 1 is a mismatch.
   double share = 0;
+  std::vector<OutputCounts> outputs;    ///< in the order in which they were judged
   std::string first_output;             ///< output of the first wrong element
   std::vector<int64_t> wrong_elements;  ///< logical indices in first_output, at most 4096
   /// Over all wrong elements, the first of those whose distance from the exact value is the largest

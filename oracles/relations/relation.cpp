@@ -148,7 +148,7 @@ std::vector<int64_t> RelationCase::beside(const Tensor& output, const Line& line
 
 bool RelationCase::judged(const Tensor& output, int64_t logical, const Got& got) {
   if (got.written) {
-    ++state_.tally.verdict.judged;
+    state_.tally.judged(output, 1);
     return true;
   }
   state_.tally.unwritten(output, logical);
@@ -158,6 +158,8 @@ bool RelationCase::judged(const Tensor& output, int64_t logical, const Got& got)
 void RelationCase::wrong(const Tensor& output, int64_t logical, const char* rule,
                          const std::function<std::string()>& accepted,
                          const std::function<std::string()>& error) {
+  // An element may break a relation in several ways: the first is told.
+  if (!wrong_.emplace(output.position, logical).second) return;
   state_.tally.wrong(output, logical, rule, HUGE_VAL);
   if (state_.tally.watched(output, logical)) state_.tally.note = {rule, accepted(), error()};
 }

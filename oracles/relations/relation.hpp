@@ -7,8 +7,10 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "oracles/case_judge.hpp"
@@ -102,6 +104,7 @@ class RelationCase {
   CaseState& state_;
   const RelationRoot& root_;
   const OracleSpec& spec_;
+  std::set<std::pair<int, int64_t>> wrong_;  ///< position of the output, element
 };
 
 /// What a relation checks. Findings go to the case's tally.

@@ -144,8 +144,42 @@ TEST(Codes, NearestTruncatedAndSaturated) {
   EXPECT_EQ(found("quant(x, i8)", INFINITY), Found({127}));
   EXPECT_EQ(found("cast(x, i8)", -2.9), Found({-2}));
   EXPECT_EQ(found("cast(x, i8)", 300, "cast_overflow = \"saturate\""), Found({127}));
-  EXPECT_EQ(found("cast(x, i8)", 300, "cast_overflow = \"wrap\""), Found({44}));
   EXPECT_EQ(found("quant(x * 1.5, i8)", 1.6666667), Found({2, 3}));  // 2.5 within a rounding
+}
+
+/// The bytes that cast(x, type) may give under "wrap".
+std::vector<int> wrapped_bytes(const std::string& type, double x) {
+  const bool is_signed = type == "i8";
+  const Judged judged(type, kAll, "cast(x, " + type + ")",
+                      "nan = \"propagate\"\ncast_overflow = \"wrap\"", {x});
+  std::vector<int> out;
+  for (int k = is_signed ? -128 : 0; k < (is_signed ? 128 : 256); ++k)
+    if (judged({static_cast<uint64_t>(k) & 0xff}).outcome == Outcome::pass) out.push_back(k);
+  return out;
+}
+
+// A float becomes a byte by cvt.rzi to 8, 16, 32 or 64 bits, which saturates, and its low byte.
+TEST(Codes, WrappedByWayOfAnyWidth) {
+  using Found = std::vector<int>;
+  EXPECT_EQ(wrapped_bytes("i8", 300), Found({44, 127}));
+  EXPECT_EQ(wrapped_bytes("i8", 100), Found({100}));
+  EXPECT_EQ(wrapped_bytes("i8", 70000), Found({-1, 112, 127}));  // 0x11170: 16 bits end at 0x7fff
+  EXPECT_EQ(wrapped_bytes("i8", 0x1p31), Found({-1, 0, 127}));
+  EXPECT_EQ(wrapped_bytes("i8", -0x1p32), Found({-128, 0}));
+  EXPECT_EQ(wrapped_bytes("u8", 300), Found({44, 255}));
+  EXPECT_EQ(wrapped_bytes("u8", -2), Found({0, 254}));  // cvt.rzi.u32 gives 0
+  EXPECT_EQ(wrapped_bytes("u8", 3e9), Found({0, 255}));  // 0xb2d05e00
+}
+
+TEST(Codes, AWrappedValueIsNoOperandThatIsKnown) {
+  const auto outcome = [](double x, uint64_t got) {
+    const Judged judged("i32", kAll, "cast(x, i8) + 1",
+                        "nan = \"propagate\"\ncast_overflow = \"wrap\"", {x});
+    return judged({got});
+  };
+  EXPECT_EQ(outcome(100, 101).outcome, Outcome::pass);
+  EXPECT_EQ(outcome(100, 102).outcome, Outcome::mismatch);
+  EXPECT_EQ(outcome(300, 45).no_bound, 1);
 }
 
 TEST(Codes, OutsideTheTypeNothingIsDocumented) {
@@ -167,6 +201,20 @@ TEST(Codes, GivenScaleIsTheWrittenOne) {
   const Verdict v = judged({14, 7});
   EXPECT_EQ(v.wrong, 1);
   EXPECT_EQ(v.first_output, "s");
+}
+
+// Each output has its own counts, the one with the first wrong element first.
+TEST(Counts, AreOfOneOutputEach) {
+  Judged judged("i8", kAll, "quant(x / given(s), i8)", "nan = \"propagate\"", {7, 3.5, 7});
+  Verdict v = judged({7, 4, 7});
+  ASSERT_EQ(v.outputs.size(), 2u);
+  EXPECT_EQ(v.judged, 4);
+  v = judged({6, 3, 7});
+  EXPECT_EQ(v.message, "y: 2 of 3 elements wrong");
+  judged.scale = 0.5f;
+  v = judged({14, 7, 13});
+  EXPECT_EQ(v.message, "y: 1 of 3 elements wrong; s: 1 of 1 elements wrong");
+  EXPECT_EQ(v.wrong, 2);
 }
 
 TEST(Codes, Float8SaturatesWithQuant) {
@@ -227,6 +275,26 @@ TEST(Conversions, SixtyFourBitIntegersAreExact) {
   const uint64_t above = round_to_bits(DType::f32, 0x1p62 + 0x1p39);
   EXPECT_EQ(converted("i64", "f32", "cast(x, D)", "", x, above).outcome, Outcome::pass);
   EXPECT_EQ(converted("i64", "f32", "cast(x, D)", "", x, above - 1).outcome, Outcome::mismatch);
+}
+
+TEST(Conversions, WrappedIntegersOfOtherWidths) {
+  const auto outcome = [](const char* to, double x, uint64_t got) {
+    return converted("f32", to, "cast(x, D)", "cast_overflow = \"wrap\"",
+                     f32_bits(static_cast<float>(x)), got)
+        .outcome;
+  };
+  EXPECT_EQ(outcome("i16", 0x1.8p31, 0xffff), Outcome::pass);  // the low half of 2^31 - 1
+  EXPECT_EQ(outcome("i16", 0x1.8p31, 0x7fff), Outcome::pass);
+  EXPECT_EQ(outcome("i16", 0x1.8p31, 0), Outcome::pass);
+  EXPECT_EQ(outcome("i16", 0x1.8p31, 1), Outcome::mismatch);
+  EXPECT_EQ(outcome("i16", 33000, 33000), Outcome::pass);
+  EXPECT_EQ(outcome("i16", 33000, 0xffff), Outcome::mismatch);  // 32 bits hold it
+  EXPECT_EQ(outcome("i32", 0x1p31, 0x80000000), Outcome::pass);
+  EXPECT_EQ(outcome("i32", 0x1p31, 0x7fffffff), Outcome::pass);
+  EXPECT_EQ(outcome("i32", 0x1p31, 0x7ffffffe), Outcome::mismatch);
+  EXPECT_EQ(outcome("u32", -1, 0xffffffff), Outcome::pass);
+  EXPECT_EQ(outcome("u32", -1, 0), Outcome::pass);
+  EXPECT_EQ(outcome("u32", -1, 1), Outcome::mismatch);
 }
 
 TEST(Conversions, AFormulaMayAskForTypes) {

@@ -64,6 +64,19 @@ TEST(ExplainCode, IntegersShowTheValueBeforeTheConversion) {
   EXPECT_EQ(line.explain(1).error_text, "");
 }
 
+TEST(ExplainCode, WrappedCodesAreListed) {
+  const std::string policy = "[policy]\nnan = \"propagate\"\ncast_overflow = \"wrap\"\n";
+  Line line(line_contract("i8", "cast(x, i8)", policy), {70000, 5});
+  EXPECT_EQ(line({-1, 5}).outcome, Outcome::pass);
+  EXPECT_EQ(line.explain(0).error_text, "");
+  ASSERT_EQ(line({1, 5}).wrong, 1);
+  EXPECT_EQ(line.explain(0).accepted, "{112, 127, -1}: wrapped, by way of any wider type");
+  EXPECT_EQ(line.explain(0).error_text, "none of these");
+  Line inner(line_contract("i32", "cast(x, i8) + 1", policy), {70000});
+  EXPECT_EQ(inner({113}).no_bound, 1);
+  EXPECT_TRUE(has(inner.explain().no_bound, "width of the conversion")) << inner.explain().no_bound;
+}
+
 TEST(ExplainCode, SaturatedFloatsAreAccepted) {
   Line line(line_contract("e4m3", "quant(x, e4m3)", kFirst), {1000, INFINITY, NAN});
   const Verdict v = line({240, 240, 448});

@@ -89,6 +89,30 @@ TEST(MissingPolicy, AStatedPolicyIsNotAskedFor) {
   EXPECT_TRUE(judge_row(excluded, {INFINITY, 2}, 0).missing_policies.empty());
 }
 
+// R8 asks for NaN and infinities among what an element is made from; a `where` masks the rest off.
+TEST(EmptyRows, AMaskedNanDoesNotCount) {
+  const std::string policy = "[policy]\nnan = \"propagate\"\nempty = \"zero\"\n";
+  const auto judged = [&](const std::string& formula, const std::vector<float>& x, float got) {
+    Line line(line_contract("f32", formula, policy), x);
+    return line(std::vector<float>(x.size(), got)).outcome;
+  };
+  const std::string none = "softmax(where(cols < 0, x, -inf), cols)";
+  for (const float masked : {1.0f, NAN, INFINITY}) {
+    EXPECT_EQ(judged(none, {masked, 2}, 0), Outcome::pass) << masked;
+    EXPECT_EQ(judged(none, {masked, 2}, NAN), Outcome::pass) << masked;
+    EXPECT_EQ(judged(none, {masked, 2}, 0.5f), Outcome::mismatch) << masked;
+    EXPECT_EQ(judged("softmax(where(cols >= 0, -inf, x), cols)", {masked, 2}, 0), Outcome::pass);
+  }
+  const std::string first = "softmax(where(cols < 1, x, -inf), cols)";
+  EXPECT_EQ(judged(first, {-INFINITY, NAN}, 0), Outcome::pass);
+  for (const float counts : {NAN, INFINITY})
+    EXPECT_EQ(judged(first, {counts, 2}, 0), Outcome::mismatch) << counts;
+  // A condition chooses: NaN > 0 does not hold, and is no part of what is chosen.
+  EXPECT_EQ(judged("softmax(where(x > 0, x, -inf), cols)", {NAN, -1}, 0), Outcome::pass);
+  EXPECT_EQ(judged("softmax(where(x > 0, x, -inf), cols) + 0 * x", {NAN, NAN}, 0),
+            Outcome::mismatch);
+}
+
 TEST(MissingPolicy, EmptyIsAskedForWhereARowCanBeEmpty) {
   // inf / inf of an infinite norm: no row is empty.
   Line norm(line_contract("f32", "x / (sqrt(sum(x * x, cols)) + 1e-6)", kNan), {-INFINITY});

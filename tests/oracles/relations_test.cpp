@@ -101,6 +101,13 @@ TEST(TopK, TheLargestInDescendingOrder) {
   EXPECT_EQ(topk({1, 3, 4}, {9, 7, kNan}).outcome, Outcome::mismatch);
 }
 
+TEST(TopK, AnElementIsWrongOnce) {
+  // 3 of rank 2 was taken for 7, and stands behind 1.
+  const Verdict v = TopK({1, 9, 3, 7, 5}, 3, "tie = \"free\"")({1, 0, 2});
+  EXPECT_EQ(v.wrong, 2);
+  EXPECT_TRUE(v.message.starts_with("i: 2 of 3 elements wrong")) << v.message;
+}
+
 TEST(TopK, UnsortedAndSmallest) {
   const TopK any({1, 9, 3, 7, 5}, 3, "tie = \"free\"", ", sorted = false");
   EXPECT_EQ(any({4, 1, 3}).outcome, Outcome::pass);

@@ -103,14 +103,20 @@ TEST(Scatter, NamedElementsHoldTheirWriterAndOthersWhatTheyHeld) {
   v = scatter.judge.judge(instance, stray);
   EXPECT_EQ(v.rule, "R18");
   EXPECT_EQ(v.wrong, 1);
+  EXPECT_EQ(v.message, "out: 1 element stored to that had to keep their bits");
   EXPECT_NE(scatter.judge.explain(instance, stray, "out", 9).error_text.find("no index names it"),
             std::string::npos);
+
+  put(stray, 7, 11.5f);
+  v = scatter.judge.judge(instance, stray);
+  EXPECT_EQ(v.message, "out: 1 of 4 elements wrong, 1 stored to that had to keep their bits");
 
   FakeRun missing = run;
   missing.unwrite("out", 1);
   v = scatter.judge.judge(instance, missing);
   EXPECT_EQ(v.rule, "R1");
   EXPECT_EQ(v.unwritten, 1);
+  EXPECT_EQ(v.message, "out: 1 element unwritten");
 }
 
 TEST(Scatter, OfSeveralWritersAnyMayWin) {

@@ -203,7 +203,23 @@ TEST(SpecialValues, AnOverflowingExponentialIsInfinite) {
   EXPECT_EQ(line("exp(x)", 1000, INFINITY).no_bound, 0);
   EXPECT_EQ(line("exp(x)", 1000, kMax).outcome, Outcome::mismatch);
   EXPECT_EQ(line("1 - exp(x)", 1000, -INFINITY).outcome, Outcome::pass);
-  EXPECT_NE(line("1 - exp(x)", 1000, INFINITY).outcome, Outcome::pass);
+  for (const float x : {800.0f, 1000.0f, 5000.0f, 50000.0f, 0x1p100f}) {
+    for (const float got : {INFINITY, NAN, 1.0f, -kMax, kMax}) {
+      for (const char* formula : {"1 - exp(x)", "-exp(x)", "-(exp(x) + exp(x))"})
+        EXPECT_EQ(line(formula, x, got).outcome, Outcome::mismatch) << formula << x << got;
+      EXPECT_EQ(line("exp(x) - 1", x, -got).outcome, Outcome::mismatch) << x << -got;
+    }
+    EXPECT_EQ(line("exp(x) - 1", x, INFINITY).outcome, Outcome::pass) << x;
+    EXPECT_EQ(line("1 - exp(x)", x, -INFINITY).outcome, Outcome::pass) << x;
+  }
+  // e4m3 has NaN for what is too large.
+  for (const float x : {800.0f, 50000.0f}) {
+    const auto narrow = [x](float got) {
+      return Line(line_contract("e4m3", "exp(x)", kSafe), {x})({got}).outcome;
+    };
+    EXPECT_EQ(narrow(NAN), Outcome::pass) << x;
+    EXPECT_EQ(narrow(448), Outcome::mismatch) << x;
+  }
   // A quotient of two of them is any number, or NaN.
   for (const float got : {NAN, 1.0f})
     EXPECT_EQ(line("exp(x) / (1 + exp(x))", 1000, got).no_bound, 1);
