@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "generators/draft.hpp"
+#include "generators/pairwise.hpp"
+#include "kernels_under_test/variants.hpp"
 
 namespace assay {
 namespace {
@@ -131,10 +133,32 @@ Case least_case(const Contract& contract) {
   return c;
 }
 
+namespace {
+
+void draw_choices(const Contract& contract, Random& random, Variant& v) {
+  for (const TypeParameter& type : contract.types) v.types[type.name] = random.pick(type.kinds);
+  for (const Knob& knob : contract.knobs) v.knobs[knob.name] = random.pick(knob.values);
+  for (const std::string& flag : contract.flags) v.flags[flag] = random.below(2);
+}
+
+}  // namespace
+
 void draw_variant(const Contract& contract, Random& random, Case& c) {
-  for (const TypeParameter& type : contract.types) c.types[type.name] = random.pick(type.kinds);
-  for (const Knob& knob : contract.knobs) c.knobs[knob.name] = random.pick(knob.values);
-  for (const std::string& flag : contract.flags) c.flags[flag] = random.below(2);
+  constexpr int kDraws = 64;
+  Variant variant;
+  bool admitted = false;
+  for (int k = 0; k < kDraws && !admitted; ++k) {
+    draw_choices(contract, random, variant);
+    admitted = admits_choices(contract, variant);
+  }
+  if (!admitted) {
+    // Few of the combinations are: those of the pairwise cover.
+    const std::vector<Variant> all = pairwise_variants(contract);
+    if (!all.empty()) variant = random.pick(all);
+  }
+  c.types = variant.types;
+  c.knobs = variant.knobs;
+  c.flags = variant.flags;
   for (const OperandSpec& operand : contract.args) {
     if (operand.values.empty()) continue;
     c.scalars[operand.name] = random.below(static_cast<int64_t>(operand.values.size()));
@@ -171,7 +195,8 @@ std::optional<Instance> settle(const Facts& facts, Case& c, int64_t work_limit, 
 Case generate_case(const Contract& contract, Seed seed, int64_t work_limit) {
   const Facts facts(contract);
   Random random(seed.value);
-  for (int attempt = 0; attempt < 20; ++attempt) {
+  constexpr int kAttempts = 40;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
     Case c;
     c.kernel = contract.name;
     draw_variant(contract, random, c);
@@ -191,7 +216,13 @@ Case generate_case(const Contract& contract, Seed seed, int64_t work_limit) {
     if (settle(facts, c, work_limit, random)) return c;
     return plain;
   }
-  const Case least = least_case(contract);
+  Case least = least_case(contract);
+  for (const Variant& variant : pairwise_variants(contract)) {
+    least.types = variant.types;
+    least.knobs = variant.knobs;
+    least.flags = variant.flags;
+    if (Case c = least; settle(facts, c, work_limit, random)) return c;
+  }
   check_case_against(contract, least, contract.path);  // says which relation nothing satisfies
   return least;
 }

@@ -3,6 +3,7 @@
 
 #include "generators/draft.hpp"
 #include "generators/values.hpp"
+#include "kernels_under_test/variants.hpp"
 
 namespace assay {
 namespace {
@@ -33,6 +34,10 @@ void mutate_variant(const Contract& contract, Random& random, Case& c) {
       c.scalars = other.scalars;
       break;
   }
+  if (admits_choices(contract, c.variant())) return;
+  c.types = other.types;  // choices that a relation ties change together
+  c.knobs = other.knobs;
+  c.flags = other.flags;
 }
 
 void mutate_size(const Facts& facts, Random& random, Case& c) {
@@ -67,6 +72,14 @@ void mutate_size(const Facts& facts, Random& random, Case& c) {
   value = std::clamp(value, size.min, size.max);
 }
 
+std::optional<Instance> if_valid(const Contract& contract, const Case& c) {
+  try {
+    return instantiate(contract, c);
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
 template <typename Wanted>
 const OperandSpec* pick_operand(const Contract& contract, Random& random, Wanted wanted) {
   std::vector<const OperandSpec*> eligible;
@@ -86,7 +99,11 @@ void mutate_layout(const Contract& contract, Random& random, Case& c) {
   }
   Case plain = c;
   plain.layouts.erase(operand->name);
-  const Instance instance = instantiate(contract, plain);  // valid: one layout less
+  // Where a relation asks for the layout, the shape is known from the case as it is.
+  std::optional<Instance> valid = if_valid(contract, plain);
+  if (!valid) valid = if_valid(contract, c);
+  if (!valid) return;  // an earlier change broke the case: settling mends it
+  const Instance& instance = *valid;
   const Tensor& tensor = *instance.find(operand->name);
   Layout layout;
   const auto found = c.layouts.find(operand->name);
@@ -195,12 +212,12 @@ void drop_strays(const Contract& contract, Case& c) {
   bare.values.clear();
   bare.overrides.clear();
   bare.blocks.clear();
-  std::optional<Instance> instance;
-  try {
-    instance = instantiate(contract, bare);
-  } catch (const InputError&) {
-    return;  // settle mends the rest
+  std::optional<Instance> instance = if_valid(contract, bare);
+  if (!instance) {
+    bare.layouts = c.layouts;  // a relation over strides may need them
+    instance = if_valid(contract, bare);
   }
+  if (!instance) return;  // settle mends the rest
   std::erase_if(c.overrides, [&](const PointOverride& point) {
     const Tensor* const tensor = instance->find(point.operand);
     if (tensor == nullptr || tensor->shape.size() != point.at.size()) return true;

@@ -19,6 +19,10 @@ using Float = mp::number<mp::cpp_bin_float<kBits, mp::digit_base_2>, mp::et_off>
 /// Enough to round a function's value to double; ties do not occur but at exact values.
 using Short = mp::number<mp::cpp_bin_float<256, mp::digit_base_2>, mp::et_off>;
 
+/// e^x of a larger |x| leaves the exponents that the library's numbers have (2^31).
+constexpr int kFarthestExponent = 1 << 29;
+static_assert(std::numeric_limits<Float>::max_exponent > 1.5 * kFarthestExponent);
+
 template <typename N>
 int significant_bits(const N& x) {
   const auto& bits = x.backend().bits();
@@ -210,9 +214,12 @@ N function_value(const std::string& name, const N& x, const N& y, bool& known, b
   // Reducing the argument costs as many bits as it has before the point.
   if ((name == "sin" || name == "cos" || name == "tan") && mp::abs(x) > 0x1p128)
     return known = false, x;
-  // Beyond these the values are not distinguishable from their limits in any format.
-  if ((name == "exp" || name == "exp2" || name == "expm1") && x > 100000) return known = false, x;
-  if ((name == "exp" || name == "exp2") && x < -100000) return N(mp::ldexp(N(1), -140000));
+  // Beyond these the values are not distinguishable from their limits in any format. What grows has
+  // no bound then: what the formula makes of it may come back into range.
+  if ((name == "exp" || name == "exp2" || name == "expm1") && x > kFarthestExponent)
+    return known = false, N(mp::ldexp(N(1), kFarthestExponent));
+  if ((name == "exp" || name == "exp2") && x < -kFarthestExponent)
+    return N(mp::ldexp(N(1), -kFarthestExponent));
   if (name == "erf" && mp::abs(x) > 30) return x > 0 ? N(1) : N(-1);
   if (name == "erfc" && x > 200) return N(mp::ldexp(N(1), -50000));
   return of_one(name, x, known);

@@ -12,6 +12,25 @@
 
 namespace assay::testing_contracts {
 
+/// Relations over strides, and over choices that few combinations satisfy.
+inline const char* const kRelated = R"toml(name = "related"
+source = { cuda = "kernel.cu", entry = "tile<{BM}, {BN}>" }
+sizes = { rows = { min = 1, max = 70000 }, cols = { min = 8, max = 32768 } }
+knobs = { BM = [16, 32, 64, 128, 256], BN = [16, 32, 64, 128, 256] }
+require = ["BM * BN == 4096", "cols % 8 == 0", "stride(x, 0) % 8 == 0"]
+launch = { grid = ["rows"], block = [128] }
+args = [
+  { name = "y", kind = "output", dtype = "f32", shape = ["rows", "cols"] },
+  { name = "x", kind = "input", dtype = "f32", shape = ["rows", "cols"], strides = ["any", 1] },
+  { name = "x_stride", kind = "scalar", dtype = "i64", value = "stride(x, 0)" },
+  { name = "cols", kind = "scalar", dtype = "i32", value = "cols" },
+]
+[formula]
+y = "x"
+[policy]
+nan = "propagate"
+)toml";
+
 /// The contract of the documents.
 inline const char* const kSoftmax = R"toml(name = "softmax"
 about = "Row-wise softmax: one block a row, rows at a stride"

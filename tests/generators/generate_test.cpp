@@ -21,13 +21,13 @@ class EveryContract : public testing::TestWithParam<const char*> {
 };
 
 std::string test_name(const testing::TestParamInfo<const char*>& info) {
-  static constexpr std::array<const char*, 6> kNames = {"softmax", "vector_add", "transpose",
-                                                        "matmul",  "gather",     "divide"};
+  static constexpr std::array<const char*, 7> kNames = {
+      "softmax", "vector_add", "transpose", "matmul", "gather", "divide", "related"};
   return kNames[info.index];
 }
 INSTANTIATE_TEST_SUITE_P(All, EveryContract,
                          testing::Values(kSoftmax, kVectorAdd, kTranspose, kMatmul, kGather,
-                                         kDivide),
+                                         kDivide, kRelated),
                          test_name);
 
 TEST_P(EveryContract, GeneratedCasesFitAndRepeat) {

@@ -128,6 +128,31 @@ void check(const std::string& type_text, const std::string& formula, uint64_t se
   }
 }
 
+/// Exponentials beyond double's range keep their values: what they are and what they are not.
+TEST(Tiers, ValuesBeyondDoublesRange) {
+  const std::pair<double, const char*> cases[] = {
+      {301056, "9.11053e+130746"}, {3e8, "3.72370e+130288344"}, {-301056, "1.09763e-130747"}};
+  for (const auto& [x, about] : cases) {
+    Experiment e(contract_of("f32", "exp(x)"));
+    e.the_case.sizes["cols"] = 1;
+    e.put("x", {1}, DType::f32, {x});
+    e.put("w", {1}, DType::f32, {1});
+    const Instance instance = e.instance();
+    const Judge judge(e.contract);
+    FakeRun run(instance);
+    const std::string exact = judge.explain(instance, run, "y", 0).exact;
+    EXPECT_EQ(exact.substr(0, 7) + exact.substr(exact.find('e')), about) << x;
+    for (const Tier tier : {Tier::running_double, Tier::double_double, Tier::multiprecision}) {
+      const uint64_t inf = 0x7f800000;
+      const auto got = [&](uint64_t bits) { return judged(judge, instance, run, 0, bits, tier); };
+      EXPECT_EQ(got(x > 0 ? inf : 0), Outcome::pass) << x;
+      for (const uint64_t wrong : {x > 0 ? uint64_t{0x7f7fffff} : inf, inf | 0x80000000,
+                                   uint64_t{0x7fc00000}, uint64_t{0x3f800000}})
+        EXPECT_EQ(got(wrong), Outcome::mismatch) << x << " " << std::hex << wrong;
+    }
+  }
+}
+
 TEST(Tiers, AgreeAtTheLimitOfEveryPrimitive) {
   const char* formulas[] = {
       "x + w",
