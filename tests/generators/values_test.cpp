@@ -348,6 +348,32 @@ TEST(Values, TiesLieHalfwayInTheNarrowerType) {
   }
 }
 
+TEST(Values, BesideTiesLieOneLastPlaceFromTheMiddle) {
+  int middle = 0;
+  const auto x =
+      sum_values(sum_contract(), DType::f32, 10, 200, {"beside_ties", {{"precision", 11}}});
+  for (const double value : x) {
+    const double half = ulp(DType::f16, value) / 2;
+    const double off = std::abs(std::abs(value) / half - std::round(std::abs(value) / half)) * half;
+    EXPECT_EQ(std::fmod(std::round(std::abs(value) / half), 2), 1) << value;
+    EXPECT_TRUE(off == 0 || off == ulp(DType::f32, value)) << value;
+    middle += off == 0 ? 1 : 0;
+  }
+  EXPECT_GT(middle, 2000 / 16);
+  EXPECT_LT(middle, 2000 / 4);
+}
+
+TEST(Values, BesideTiesOfIntegersAreLostToTheFormatBetween) {
+  int lost = 0;
+  const auto x =
+      sum_values(sum_contract(), DType::i32, 10, 200, {"beside_ties", {{"precision", 8}}});
+  for (const double value : x) {
+    const double by_f32 = static_cast<double>(static_cast<float>(value));
+    lost += round_to_bits(DType::bf16, value) != round_to_bits(DType::bf16, by_f32) ? 1 : 0;
+  }
+  EXPECT_GT(lost, 2000 / 10);
+}
+
 TEST(Values, RowClassesActByRow) {
   const Contract contract = sum_contract();
   const auto rows = [&](const ValueRecipe& recipe, auto check) {
