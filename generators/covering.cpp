@@ -113,8 +113,13 @@ void choose_values(const Facts& facts, int i, ClassTurns& turns, Random& random,
     const DType type = resolve_dtype(operand, variant);
     // One case in four is exact in all of its operands.
     const bool exact = i % 4 == 3 && operand.kind != OperandKind::index;
-    c.values[operand.name] = exact ? exact_recipe(facts, operand.name, type, first, random)
-                                   : recipe_of(turns.next(operand, type), type, random);
+    const auto in_turn = [&] {
+      const ValueClass kind = turns.next(operand, type);
+      return kind == ValueClass::beside_ties ? beside_ties_recipe(facts, variant, type, random)
+                                             : recipe_of(kind, type, random);
+    };
+    c.values[operand.name] =
+        exact ? exact_recipe(facts, operand.name, type, first, random) : in_turn();
     first = false;
   }
 }

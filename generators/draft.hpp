@@ -75,7 +75,11 @@ void draw_layouts(const Instance& instance, Random& random, Case& c);
 // --- values (recipes.cpp)
 // -------------------------------------------------------------------------
 /// A recipe for one operand with its own class.
-ValueRecipe draw_recipe(const Facts& facts, const OperandSpec& operand, DType type, Random& random);
+ValueRecipe draw_recipe(const Facts& facts, const Variant& variant, const OperandSpec& operand,
+                        DType type, Random& random);
+/// Numbers next to ties of an output that is narrower than `type`, or of f32 in between.
+ValueRecipe beside_ties_recipe(const Facts& facts, const Variant& variant, DType type,
+                               Random& random);
 /// A recipe of a class with parameters that suit the type.
 ValueRecipe recipe_of(ValueClass kind, DType type, Random& random);
 /// Exact data for a whole case: sums of the operands' products are exact.

@@ -185,6 +185,23 @@ std::vector<size_t> free_strides(const OperandSpec& operand) {
   return out;
 }
 
+std::vector<int> narrower_precisions(const Contract& contract, const Variant& variant, DType type) {
+  std::vector<int> out;
+  const int own = is_floating(type) ? format_of(type).precision
+                                    : bit_width(type) - (is_signed(type) ? 1 : 0);
+  const auto add = [&](int precision) {
+    const bool fresh = std::find(out.begin(), out.end(), precision) == out.end();
+    if (precision + 1 < own && fresh) out.push_back(precision);
+  };
+  for (const OperandSpec& operand : contract.args) {
+    if (operand.kind != OperandKind::output && operand.kind != OperandKind::inout) continue;
+    const DType written = resolve_dtype(operand, variant);
+    if (is_floating(written)) add(format_of(written).precision);
+  }
+  if (!out.empty()) add(format_of(DType::f32).precision);
+  return out;
+}
+
 const SizeSpec* size_of_dimension(const Contract& contract, const Dimension& dimension) {
   if (!dimension.extent || dimension.extent->kind != Expr::Kind::name) return nullptr;
   for (const SizeSpec& size : contract.sizes) {

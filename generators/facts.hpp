@@ -32,6 +32,10 @@ struct Facts {
 /// cannot be worked out without resolving a case.
 std::vector<size_t> free_strides(const OperandSpec& operand);
 
+/// Significand bits of the floating outputs that hold fewer than values of `type`, each once, and
+/// of f32 where it lies between: a kernel may go by way of it.
+std::vector<int> narrower_precisions(const Contract& contract, const Variant& variant, DType type);
+
 /// The name of the size that is this dimension's whole extent, or nullptr.
 const SizeSpec* size_of_dimension(const Contract& contract, const Dimension& dimension);
 

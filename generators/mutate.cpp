@@ -124,7 +124,8 @@ void mutate_recipe(const Facts& facts, Random& random, Case& c) {
     draw_values(facts, random, c);
     return;
   }
-  const DType type = resolve_dtype(*operand, c.variant());
+  const Variant variant = c.variant();
+  const DType type = resolve_dtype(*operand, variant);
   const auto found = c.values.find(operand->name);
   if (found != c.values.end() && !found->second.parameters.empty() && random.chance(0.3)) {
     double& value =
@@ -134,7 +135,7 @@ void mutate_recipe(const Facts& facts, Random& random, Case& c) {
     value *= random.pick({0.5, 2.0, -1.0, 1.0625, 16.0});
     return;
   }
-  c.values[operand->name] = draw_recipe(facts, *operand, type, random);
+  c.values[operand->name] = draw_recipe(facts, variant, *operand, type, random);
 }
 
 void mutate_seed(Random& random, Case& c) {

@@ -170,6 +170,9 @@ ValueRecipe recipe_of(ValueClass kind, DType type, Random& random) {
     case ValueClass::ties:
       p = {{"precision", type == DType::f32 ? random.pick({8, 11, 11}) : random.pick({8, 24})}};
       break;
+    case ValueClass::beside_ties:
+      p = {{"precision", random.pick({4, 8, 11, 24})}};
+      break;
     case ValueClass::outlier:
       p = {{"factor", wide ? random.pick({1e3, 1e4, 1e8, 1e20}) : 1000.0}};
       break;
@@ -186,10 +189,20 @@ ValueRecipe recipe_of(ValueClass kind, DType type, Random& random) {
   return recipe;
 }
 
-ValueRecipe draw_recipe(const Facts& facts, const OperandSpec& operand, DType type,
-                        Random& random) {
+ValueRecipe beside_ties_recipe(const Facts& facts, const Variant& variant, DType type,
+                               Random& random) {
+  const std::vector<int> narrower = narrower_precisions(facts.contract, variant, type);
+  if (narrower.empty()) return recipe_of(ValueClass::beside_ties, type, random);
+  const auto at = static_cast<size_t>(random.below(static_cast<int64_t>(narrower.size())));
+  return {"beside_ties", {{"precision", narrower[at]}}};
+}
+
+ValueRecipe draw_recipe(const Facts& facts, const Variant& variant, const OperandSpec& operand,
+                        DType type, Random& random) {
   if (operand.kind == OperandKind::index)
     return recipe_of(draw_class(kIndex, random), type, random);
+  const bool narrows = !narrower_precisions(facts.contract, variant, type).empty();
+  if (narrows && random.chance(0.1)) return beside_ties_recipe(facts, variant, type, random);
   if (is_integer(type)) return recipe_of(draw_class(kInteger, random), type, random);
   if (facts.variance && random.chance(0.12)) return recipe_of(ValueClass::huge_mean, type, random);
   if (facts.exponential && random.chance(0.12)) {
@@ -250,7 +263,7 @@ void draw_values(const Facts& facts, Random& random, Case& c) {
     } else if (is_value && exact) {
       recipe = exact_recipe(facts, operand.name, type, first, random);
     } else {
-      recipe = draw_recipe(facts, operand, type, random);
+      recipe = draw_recipe(facts, variant, operand, type, random);
     }
     if (is_value) {
       first = false;

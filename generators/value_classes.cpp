@@ -39,6 +39,7 @@ const std::vector<ValueClassInfo>& value_classes() {
       {V::nans, "nans", no, yes, no, {{{"rate", 0.02}, {"scale", 1}, kNone, kNone}}},
       {V::largest, "largest", no, yes, yes, {{{"rate", 1}, {"scale", 1}, kNone, kNone}}},
       {V::ties, "ties", no, yes, no, {{{"precision", 11}, kNone, kNone, kNone}}},
+      {V::beside_ties, "beside_ties", no, yes, yes, {{{"precision", 8}, kNone, kNone, kNone}}},
       {V::cancelling, "cancelling", no, yes, yes, {{{"tiny", 1e-6}, {"scale", 1}, kNone, kNone}}},
       {V::outlier, "outlier", no, yes, yes, {{{"factor", 1e4}, {"scale", 1}, kNone, kNone}}},
       {V::equal, "equal", no, yes, yes, {{{"value", 1}, kNone, kNone, kNone}}},

@@ -333,6 +333,34 @@ uint64_t exponent_bits(const ValuePlan& plan, DType type, uint64_t n) {
   return n / count << stored | mantissa;
 }
 
+/// An odd multiple of half an ulp of a format with `precision` bits, moved by the operand's last
+/// place (one element in eight stays): what a second rounding, in a format between the two, loses.
+/// Floating: of magnitude 1/4 to 8. Integers: half of them in the top five binades, where one in
+/// the last place is lost to the formats between, the others anywhere.
+uint64_t beside_tie(DType type, int wanted, uint64_t hash) {
+  const int own = is_floating(type) ? format_of(type).precision
+                                    : bit_width(type) - (is_signed(type) ? 1 : 0);
+  if (own < 3) return hash & ((uint64_t{1} << bit_width(type)) - 1);
+  const int precision = std::clamp(wanted, 1, own - 2);
+  const uint64_t top = uint64_t{1} << (precision - 1);
+  const uint64_t significand = 2 * (top + (hash & (top - 1))) + 1;  // precision + 1 bits
+  const uint64_t draw = mix64(hash);
+  const uint64_t step = draw % 8 == 0 ? 0 : (draw & 8) != 0 ? 1 : ~uint64_t{0};
+  const bool negative = (hash >> 63) != 0;
+  if (is_floating(type)) {
+    const int exponent = static_cast<int>((hash >> 56) % 5) - precision - 2;
+    const uint64_t bits =
+        round_to_bits(type, static_cast<double>(significand) * power_of_two(exponent)) + step;
+    return negative ? bits | uint64_t{1} << (bit_width(type) - 1) : bits;
+  }
+  const auto most = static_cast<uint64_t>(own - precision - 1);  // places left to shift by
+  const uint64_t below = reduced(mix64(draw), (draw & 16) != 0 ? std::min<uint64_t>(most + 1, 5)
+                                                                : most + 1);
+  const uint64_t magnitude = (significand << (most - below)) + step;
+  const uint64_t bits = negative && is_signed(type) ? ~magnitude + 1 : magnitude;
+  return bit_width(type) == 64 ? bits : bits & ((uint64_t{1} << bit_width(type)) - 1);
+}
+
 /// Classes whose elements are bit patterns. False: the class is not one of them.
 bool fill_bits(const ValuePlan& plan, DType type, const Chunk& chunk, uint64_t* out) {
   const int bits = bit_width(type);
@@ -345,6 +373,11 @@ bool fill_bits(const ValuePlan& plan, DType type, const Chunk& chunk, uint64_t* 
   if (plan.kind == ValueClass::patterns) {
     const uint64_t kept = type == DType::boolean ? 1 : mask;
     for (int i = 0; i < chunk.count; ++i) out[i] = turn(plan, chunk, i) & kept;
+    return true;
+  }
+  if (plan.kind == ValueClass::beside_ties) {
+    const auto precision = static_cast<int>(std::clamp(plan.p[0], 1.0, 64.0));
+    for (int i = 0; i < chunk.count; ++i) out[i] = beside_tie(type, precision, chunk.hash[i]);
     return true;
   }
   if (plan.kind == ValueClass::exponents) {

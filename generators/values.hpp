@@ -29,6 +29,7 @@ enum class ValueClass : uint8_t {
   nans,          ///< normal with NaN at `rate`
   largest,       ///< +-largest finite
   ties,          ///< halfway between neighbours of a format with `precision` bits
+  beside_ties,   ///< such a halfway point, one last place of the operand's type above or below it
   cancelling,    ///< along a row: v, then -v (1 + `tiny` * normal)
   outlier,       ///< normal with one element a row times `factor`
   equal,         ///< every element is `value`

@@ -140,7 +140,8 @@ TEST(Values, BitsAreStable) {
   for (const ValueClassInfo& info : value_classes()) {
     for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::i32}) {
       if (info.for_index || !(is_floating(type) ? info.for_floating : info.for_integer)) continue;
-      if (info.kind == ValueClass::patterns || info.kind == ValueClass::exponents)
+      if (info.kind == ValueClass::patterns || info.kind == ValueClass::exponents ||
+          info.kind == ValueClass::beside_ties)
         continue;  // younger than the digest
       const Instance instance = instantiate(contract, sum_case(type, 3, 40, {info.name, {}}));
       for (const uint8_t byte : logical(instance, *instance.find("x")))
@@ -346,6 +347,32 @@ TEST(Values, TiesLieHalfwayInTheNarrowerType) {
     EXPECT_EQ(quotient, std::floor(quotient));
     EXPECT_EQ(std::fmod(quotient, 2), 1) << value;
   }
+}
+
+TEST(Values, BesideTiesLieOneLastPlaceFromTheMiddle) {
+  int middle = 0;
+  const auto x =
+      sum_values(sum_contract(), DType::f32, 10, 200, {"beside_ties", {{"precision", 11}}});
+  for (const double value : x) {
+    const double half = ulp(DType::f16, value) / 2;
+    const double off = std::abs(std::abs(value) / half - std::round(std::abs(value) / half)) * half;
+    EXPECT_EQ(std::fmod(std::round(std::abs(value) / half), 2), 1) << value;
+    EXPECT_TRUE(off == 0 || off == ulp(DType::f32, value)) << value;
+    middle += off == 0 ? 1 : 0;
+  }
+  EXPECT_GT(middle, 2000 / 16);
+  EXPECT_LT(middle, 2000 / 4);
+}
+
+TEST(Values, BesideTiesOfIntegersAreLostToTheFormatBetween) {
+  int lost = 0;
+  const auto x =
+      sum_values(sum_contract(), DType::i32, 10, 200, {"beside_ties", {{"precision", 8}}});
+  for (const double value : x) {
+    const double by_f32 = static_cast<double>(static_cast<float>(value));
+    lost += round_to_bits(DType::bf16, value) != round_to_bits(DType::bf16, by_f32) ? 1 : 0;
+  }
+  EXPECT_GT(lost, 2000 / 10);
 }
 
 TEST(Values, RowClassesActByRow) {
