@@ -7,6 +7,7 @@
 
 #include "generators/facts.hpp"
 #include "generators/hash.hpp"
+#include "generators/pairwise.hpp"
 #include "generators/values.hpp"
 #include "tests/generators/contracts.hpp"
 
@@ -281,6 +282,53 @@ TEST(Generate, WorkOfWhatIsWrittenByIndexIsThatOfItsWriters) {
   c.sizes = {{"tokens", 3}, {"pages", 1000000}, {"heads", 2}, {"D", 64}, {"BS", 16}};
   const int64_t threads = 3 * 128;
   EXPECT_EQ(work_estimate(instantiate(contract, c)), threads + 3 * 2 * 64);
+}
+
+/// A reduction over a size that no operand has costs work like any other: the keys of a paged cache.
+TEST(Generate, KeysThatNoOperandHasAreCostly) {
+  const Contract contract = parsed(kGroupedHeads);
+  const Facts facts(contract);
+  for (size_t i = 0; i < contract.sizes.size(); ++i)
+    EXPECT_EQ(facts.costly[i], contract.sizes[i].name != "pages") << contract.sizes[i].name;
+}
+
+/// Several heads in several groups: each map between them is told from the others only there.
+TEST(Generate, ListedSizesMeetEachOther) {
+  const Contract contract = parsed(kGroupedHeads);
+  std::map<std::pair<int64_t, int64_t>, int> groups;
+  int long_rows = 0;
+  constexpr int kCases = 4000;
+  for (uint64_t seed = 0; seed < kCases; ++seed) {
+    const Case c = generate_case(contract, {seed});
+    ++groups[{c.sizes.at("Hkv"), c.sizes.at("G")}];
+    long_rows += c.sizes.at("token") > 16;  // more than a page
+  }
+  EXPECT_EQ(groups.size(), 3u * 4);
+  for (const auto& [group, count] : groups)
+    EXPECT_GT(count, kCases / 200) << group.first << ' ' << group.second;
+  EXPECT_GT(long_rows, kCases / 5);
+}
+
+TEST(Covering, ShowsEveryPairOfListedSizes) {
+  const Contract attention = load_contract(std::string(ASSAY_SOURCE_DIR) +
+                                           "/kernels_under_test/kernels/attention_decode.toml");
+  for (const Contract& contract : {parsed(kGroupedHeads), attention}) {
+    const auto pairs_of = [](const std::map<std::string, int64_t>& sizes) {
+      std::set<std::string> pairs;
+      for (const auto& a : sizes) {
+        for (const auto& b : sizes)
+          pairs.insert(a.first + std::to_string(a.second) + b.first + std::to_string(b.second));
+      }
+      return pairs;
+    };
+    std::set<std::string> shown;
+    for (const Case& c : covering_cases(contract)) shown.merge(pairs_of(c.sizes));
+    const auto rows = pairwise_listed_sizes(contract);
+    EXPECT_LE(rows.size(), 20u);
+    for (const auto& row : rows) {
+      for (const std::string& pair : pairs_of(row)) EXPECT_TRUE(shown.contains(pair)) << pair;
+    }
+  }
 }
 
 TEST(Generate, ReachesEveryClassAndSize) {
