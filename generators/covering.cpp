@@ -57,7 +57,8 @@ void choose_sizes(const Facts& facts, const std::map<std::string, int64_t>& list
     if (given != listed.end()) c.sizes[given->first] = given->second;
     if (!facts.costly[j]) continue;
     open += given == listed.end() ? 1 : 0;
-    if (given != listed.end()) left = std::max<int64_t>(1, left / std::max<int64_t>(1, given->second));
+    if (given != listed.end())
+      left = std::max<int64_t>(1, left / std::max<int64_t>(1, given->second));
   }
   for (size_t j = 0; j < facts.contract.sizes.size(); ++j) {
     const SizeSpec& size = facts.contract.sizes[j];
@@ -219,8 +220,8 @@ void add_missed(const Facts& facts, const Choices& choices, std::set<Variant> re
 void add_ordinary(const Facts& facts, const Choices& choices, std::vector<Case>& out) {
   ClassTurns turns;
   std::set<Variant> reached;
-  const int least = std::max(
-      {kOrdinaryCases, choices.variants.count(), static_cast<int>(choices.listed.size())});
+  const int least =
+      std::max({kOrdinaryCases, choices.variants.count(), static_cast<int>(choices.listed.size())});
   const int most = std::max(kMostOrdinaryCases, least);
   for (int i = 0; i < least || (i < most && turns.pending(facts)); ++i) {
     Random random(static_cast<uint64_t>(1000 + i));
@@ -332,7 +333,8 @@ std::vector<Case> covering_cases(const Contract& contract) {
   add_ordinary(facts, choices, out);
   add_far_strides(facts, variants, out);
   add_far_counts(facts, variants, out);
-  add_largest(facts, [&](int number, Case& c) { variants.choose(number, c); }, out);
+  add_largest(
+      facts, [&](int number, Case& c) { variants.choose(number, c); }, out);
   return out;
 }
 

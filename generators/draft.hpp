@@ -36,8 +36,8 @@ inline constexpr int kSizeKinds = 14;
 int64_t draw_size(const Facts& facts, const SizeSpec& size, SizeKind kind, int64_t cap,
                   Random& random);
 SizeKind draw_size_kind(Random& random);
-/// The largest number whose power of `open` is at most `left` (both at least 1): what one of so many
-/// sizes may take so that each has as much.
+/// The largest number whose power of `open` is at most `left` (both at least 1): what one of so
+/// many sizes may take so that each has as much.
 int64_t even_share(int64_t left, int open);
 /// All sizes, the costly ones sharing `budget`: lists first, the others what those leave.
 void draw_sizes(const Facts& facts, int64_t budget, Random& random, Case& c);

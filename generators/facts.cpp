@@ -163,7 +163,10 @@ Facts::Facts(const Contract& contract) : contract(contract), steps(collect_steps
     }
   }
   for (const OracleSpec& oracle : contract.oracles) {
-    for (const OracleRole& role : oracle.roles) mark_dimensions(contract, role.expr.get(), mark);
+    for (const OracleRole& role : oracle.roles) {
+      mark_dimensions(contract, role.expr.get(), mark);
+      ranking |= role.name == "along";
+    }
   }
   for (const FormulaLine& line : contract.formula) {
     if (!line.expr) continue;
@@ -174,8 +177,11 @@ Facts::Facts(const Contract& contract) : contract(contract), steps(collect_steps
     }
     collect_exponent_factors(contract, *line.expr, false, exponent_factors);
     exponential |= calls(*line.expr, {"exp", "exp2", "softmax", "logsumexp", "sigmoid", "tanh"});
+    ranking |= calls(*line.expr, {"argmax", "argmin"});
+    selecting |= calls(*line.expr, {"max", "min", "amax", "amin", "softmax"});
     variance |= calls(*line.expr, {"var", "rsqrt", "sqrt", "mean"});
   }
+  selecting |= ranking;
   scarce = !exponent_factors.empty();
   for (size_t i = 0; i < contract.sizes.size(); ++i)
     scarce |= costly[i] && !contract.sizes[i].in.empty();

@@ -26,6 +26,8 @@ struct Facts {
   bool reducing = false;        ///< the formula reduces
   bool exponential = false;     ///< the formula has exp, softmax or logsumexp
   bool variance = false;        ///< the formula has var or a square root
+  bool selecting = false;       ///< one element of a row is the answer: max, argmax, top-k, softmax
+  bool ranking = false;         ///< and its index is: argmax, top-k
   int value_inputs = 0;         ///< inputs and inouts
   /// Operands whose products are summed into exponents (queries and keys), in order of appearance;
   /// empty where exponents are operands themselves.

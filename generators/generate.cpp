@@ -108,6 +108,18 @@ int64_t nested_work(const Facts& facts) {
   }
 }
 
+/// One row as long as the work allows: indices of many bits.
+void draw_long_row(const Facts& facts, int64_t work_limit, Random& random, Case& c) {
+  const Case least = least_case(facts.contract);
+  for (size_t i = 0; i < facts.contract.sizes.size(); ++i) {
+    const SizeSpec& size = facts.contract.sizes[i];
+    const int64_t most = std::clamp(work_limit - work_limit / 16, size.min, size.max);
+    c.sizes[size.name] = facts.reduced_over[i] && size.in.empty()
+                             ? random.between(std::max(most / 2, size.min), most)
+                             : least.sizes.at(size.name);
+  }
+}
+
 /// Ordinary sizes, or one of the far kinds. Returns the work that the case may cost.
 int64_t draw_geometry(const Facts& facts, int64_t work_limit, Random& random, Case& c) {
   const double style = unit_real(random.next());
@@ -117,6 +129,10 @@ int64_t draw_geometry(const Facts& facts, int64_t work_limit, Random& random, Ca
   if (style < 0.17 && draw_many_blocks(facts, random, c)) return far_work;
   c.layouts.clear();
   c.blocks.clear();
+  if (facts.ranking && random.chance(0.03)) {
+    draw_long_row(facts, work_limit, random, c);
+    return work_limit;
+  }
   const int64_t nested = nested_work(facts);
   // Work for some keys of several heads on top of it.
   const int64_t budget = std::min(work_limit, draw_budget(work_limit, random) + 48 * nested);

@@ -16,9 +16,9 @@ namespace assay {
 /// show each single choice soonest. Empty when the relations admit nothing. Deterministic.
 std::vector<Variant> pairwise_variants(const Contract& contract);
 
-/// Values of the sizes that a contract lists (`in`), so that every two stand together at least once:
-/// a wrong map of heads to groups needs several of both. Whether relations admit them is left to each
-/// case. One empty map where no size is listed.
+/// Values of the sizes that a contract lists (`in`), so that every two stand together at least
+/// once: a wrong map of heads to groups needs several of both. Whether relations admit them is left
+/// to each case. One empty map where no size is listed.
 std::vector<std::map<std::string, int64_t>> pairwise_listed_sizes(const Contract& contract);
 
 }  // namespace assay

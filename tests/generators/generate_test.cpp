@@ -284,7 +284,8 @@ TEST(Generate, WorkOfWhatIsWrittenByIndexIsThatOfItsWriters) {
   EXPECT_EQ(work_estimate(instantiate(contract, c)), threads + 3 * 2 * 64);
 }
 
-/// A reduction over a size that no operand has costs work like any other: the keys of a paged cache.
+/// A reduction over a size that no operand has costs work like any other: the keys of a paged
+/// cache.
 TEST(Generate, KeysThatNoOperandHasAreCostly) {
   const Contract contract = parsed(kGroupedHeads);
   const Facts facts(contract);
@@ -309,10 +310,57 @@ TEST(Generate, ListedSizesMeetEachOther) {
   EXPECT_GT(long_rows, kCases / 5);
 }
 
+Contract shipped(const std::string& kernel) {
+  return load_contract(std::string(ASSAY_SOURCE_DIR) + "/kernels_under_test/kernels/" + kernel +
+                       ".toml");
+}
+
+/// The largest of one long row is its last element: an index of 12 or 16 bits shows.
+TEST(Covering, TheAnswerOfALongRowIsAtItsEnd) {
+  for (const char* kernel : {"argmax", "topk", "row_max"}) {
+    int at_end = 0;
+    for (const Case& c : covering_cases(shipped(kernel))) {
+      const ValueRecipe last{"peak", {{"from_end", 0}}};
+      at_end += c.sizes.at("cols") > 65536 && c.values.at("x") == last ? 1 : 0;
+    }
+    EXPECT_GE(at_end, 1) << kernel;
+  }
+}
+
+TEST(Generate, IndicesOfManyBitsAreDrawn) {
+  for (const char* kernel : {"argmax", "topk"}) {
+    const Contract contract = shipped(kernel);
+    int long_rows = 0, at_end = 0;
+    constexpr int kCases = 4000;
+    for (uint64_t seed = 0; seed < kCases; ++seed) {
+      const Case c = generate_case(contract, {seed});
+      if (c.sizes.at("rows") == 0 || c.sizes.at("cols") < 16384) continue;
+      ++long_rows;
+      const ValueRecipe& recipe = c.values.at("x");
+      at_end += recipe.name == "peak" && recipe.parameters.size() == 2 ? 1 : 0;
+    }
+    EXPECT_GT(long_rows, kCases / 100) << kernel;
+    EXPECT_GT(at_end, 0) << kernel;
+  }
+}
+
+/// A loop over a capped grid runs twice in a case of any size that smoke affords.
+TEST(Generate, CappedGridsAreFewerBlocksThanTheWorkAsks) {
+  for (const char* kernel : {"unary", "cast", "vector_add", "dropout", "histogram"}) {
+    const Contract contract = shipped(kernel);
+    int twice = 0;
+    constexpr int kCases = 1000;
+    for (uint64_t seed = 0; seed < kCases; ++seed) {
+      const Case c = generate_case(contract, {seed});
+      const int64_t each = c.knobs.at("BLOCK") * (contract.name == "cast" ? 2 : 4);
+      twice += c.sizes.at("n") > each * c.knobs.at("most_blocks");
+    }
+    EXPECT_GT(twice, kCases / 200) << kernel;
+  }
+}
+
 TEST(Covering, ShowsEveryPairOfListedSizes) {
-  const Contract attention = load_contract(std::string(ASSAY_SOURCE_DIR) +
-                                           "/kernels_under_test/kernels/attention_decode.toml");
-  for (const Contract& contract : {parsed(kGroupedHeads), attention}) {
+  for (const Contract& contract : {parsed(kGroupedHeads), shipped("attention_decode")}) {
     const auto pairs_of = [](const std::map<std::string, int64_t>& sizes) {
       std::set<std::string> pairs;
       for (const auto& a : sizes) {
