@@ -47,13 +47,26 @@ class Variants {
   const std::vector<Variant> all_;
 };
 
-void choose_sizes(const Facts& facts, int i, Random& random, Case& c) {
+/// Sizes that the contract lists come in pairs, as variants do; the others share what is left.
+void choose_sizes(const Facts& facts, const std::map<std::string, int64_t>& listed, int i,
+                  Random& random, Case& c) {
   int64_t left = kOrdinaryWork / 4;
+  int open = 0;
+  for (size_t j = 0; j < facts.contract.sizes.size(); ++j) {
+    const auto given = listed.find(facts.contract.sizes[j].name);
+    if (given != listed.end()) c.sizes[given->first] = given->second;
+    if (!facts.costly[j]) continue;
+    open += given == listed.end() ? 1 : 0;
+    if (given != listed.end())
+      left = std::max<int64_t>(1, left / std::max<int64_t>(1, given->second));
+  }
   for (size_t j = 0; j < facts.contract.sizes.size(); ++j) {
     const SizeSpec& size = facts.contract.sizes[j];
+    if (listed.contains(size.name)) continue;
     // The first rounds give size j its kinds in turn, each round against other kinds of the rest.
     const int kind = (i + static_cast<int>(j) * (5 + i / kSizeKinds)) % kSizeKinds;
-    const int64_t cap = facts.costly[j] ? left : std::min<int64_t>(size.max, 1 << 16);
+    int64_t cap = facts.costly[j] ? left : std::min<int64_t>(size.max, 1 << 16);
+    if (facts.costly[j] && facts.scarce) cap = even_share(left, open--);
     const int64_t value = draw_size(facts, size, static_cast<SizeKind>(kind), cap, random);
     c.sizes[size.name] = value;
     if (facts.costly[j]) left = std::max<int64_t>(1, left / std::max<int64_t>(1, value));
@@ -137,12 +150,25 @@ void choose_layouts(const Instance& instance, int i, Random& random, Case& c) {
   }
 }
 
-Case ordinary_case(const Facts& facts, const Variants& variants, int i, ClassTurns& turns,
+/// The choices of the contract, in turn.
+struct Choices {
+  explicit Choices(const Contract& contract)
+      : variants(contract), listed(pairwise_listed_sizes(contract)) {}
+  /// Listed sizes of a number; each round beside other variants than the round before.
+  const std::map<std::string, int64_t>& listed_of(int i) const {
+    const int count = static_cast<int>(listed.size());
+    return listed[static_cast<size_t>((i + 3 * (i / count)) % count)];
+  }
+  const Variants variants;
+  const std::vector<std::map<std::string, int64_t>> listed;
+};
+
+Case ordinary_case(const Facts& facts, const Choices& choices, int i, ClassTurns& turns,
                    Random& random) {
   Case c;
   c.kernel = facts.contract.name;
-  variants.choose(i, c);
-  choose_sizes(facts, i, random, c);
+  choices.variants.choose(i, c);
+  choose_sizes(facts, choices.listed_of(i), i, random, c);
   choose_values(facts, i, turns, random, c);
   c.value_seed = static_cast<uint64_t>(i) + 1;
   c.block_seed = static_cast<uint64_t>(i % 2);
@@ -150,9 +176,37 @@ Case ordinary_case(const Facts& facts, const Variants& variants, int i, ClassTur
   return c;
 }
 
+/// What the listed sizes cost beside the least of the others; 0 where relations forbid those.
+int64_t listed_work(const Facts& facts, Case c) {
+  const Case least = least_case(facts.contract);
+  for (const SizeSpec& size : facts.contract.sizes) {
+    if (size.in.empty()) c.sizes[size.name] = least.sizes.at(size.name);
+  }
+  c.values.clear();
+  try {
+    return work_estimate(instantiate(facts.contract, c));
+  } catch (const InputError&) {
+    return 0;
+  }
+}
+
+/// Settles a case with the listed sizes that it has, where that can be.
+std::optional<Instance> settle_listed(const Facts& facts, int64_t work_limit, Random& random,
+                                      Case& c) {
+  Case kept = c;
+  const int64_t least = listed_work(facts, c);
+  const int64_t limit = std::max({work_limit, 2 * least, std::min(8 * least, kFarWork)});
+  if (auto instance = settle(facts, kept, limit, random, Listed::kept)) {
+    c = std::move(kept);
+    return instance;
+  }
+  return settle(facts, c, work_limit, random);
+}
+
 /// Variants for which the first sizes that were drawn fit nothing.
-void add_missed(const Facts& facts, const Variants& variants, std::set<Variant> reached,
+void add_missed(const Facts& facts, const Choices& choices, std::set<Variant> reached,
                 std::vector<Case>& out) {
+  const Variants& variants = choices.variants;
   constexpr int kTries = 16;
   for (int i = 0; i < variants.count(); ++i) {
     Case c;
@@ -160,7 +214,7 @@ void add_missed(const Facts& facts, const Variants& variants, std::set<Variant> 
     for (int attempt = 0; attempt < kTries && !reached.contains(c.variant()); ++attempt) {
       Random random(static_cast<uint64_t>(5000 + kTries * i + attempt));
       ClassTurns turns;
-      Case again = ordinary_case(facts, variants, i, turns, random);
+      Case again = ordinary_case(facts, choices, i, turns, random);
       if (!settle(facts, again, kOrdinaryWork << (attempt / 4), random)) continue;
       reached.insert(again.variant());
       out.push_back(std::move(again));
@@ -168,23 +222,25 @@ void add_missed(const Facts& facts, const Variants& variants, std::set<Variant> 
   }
 }
 
-void add_ordinary(const Facts& facts, const Variants& variants, std::vector<Case>& out) {
+void add_ordinary(const Facts& facts, const Choices& choices, std::vector<Case>& out) {
   ClassTurns turns;
   std::set<Variant> reached;
-  const int least = std::max(kOrdinaryCases, variants.count());
+  const int least =
+      std::max({kOrdinaryCases, choices.variants.count(), static_cast<int>(choices.listed.size())});
   const int most = std::max(kMostOrdinaryCases, least);
   for (int i = 0; i < least || (i < most && turns.pending(facts)); ++i) {
     Random random(static_cast<uint64_t>(1000 + i));
-    Case c = ordinary_case(facts, variants, i, turns, random);
-    const auto instance = settle(facts, c, kOrdinaryWork, random);
+    Case c = ordinary_case(facts, choices, i, turns, random);
+    const auto instance = settle_listed(facts, kOrdinaryWork, random, c);
     if (!instance) continue;
     Case laid_out = c;
     choose_layouts(*instance, i, random, laid_out);
-    if (settle(facts, laid_out, kOrdinaryWork, random)) c = std::move(laid_out);
+    const int64_t limit = std::max(kOrdinaryWork, work_estimate(*instance));
+    if (settle(facts, laid_out, limit, random, Listed::kept)) c = std::move(laid_out);
     reached.insert(c.variant());
     out.push_back(std::move(c));
   }
-  add_missed(facts, variants, reached, out);
+  add_missed(facts, choices, reached, out);
 }
 
 /// Five steps of 2^30: offsets of exactly 2^31 and 2^32 elements, and of 2^32 bytes on the way.
@@ -277,11 +333,13 @@ void telling_values(const Facts& facts, Random& random, Case& c) {
 std::vector<Case> covering_cases(const Contract& contract) {
   const Facts facts(contract);
   std::vector<Case> out;
-  const Variants variants(contract);
-  add_ordinary(facts, variants, out);
+  const Choices choices(contract);
+  const Variants& variants = choices.variants;
+  add_ordinary(facts, choices, out);
   add_far_strides(facts, variants, out);
   add_far_counts(facts, variants, out);
-  add_largest(facts, [&](int number, Case& c) { variants.choose(number, c); }, out);
+  add_largest(
+      facts, [&](int number, Case& c) { variants.choose(number, c); }, out);
   return out;
 }
 

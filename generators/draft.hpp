@@ -36,7 +36,10 @@ inline constexpr int kSizeKinds = 14;
 int64_t draw_size(const Facts& facts, const SizeSpec& size, SizeKind kind, int64_t cap,
                   Random& random);
 SizeKind draw_size_kind(Random& random);
-/// All sizes, the costly ones sharing `budget`.
+/// The largest number whose power of `open` is at most `left` (both at least 1): what one of so
+/// many sizes may take so that each has as much.
+int64_t even_share(int64_t left, int open);
+/// All sizes, the costly ones sharing `budget`: lists first, the others what those leave.
 void draw_sizes(const Facts& facts, int64_t budget, Random& random, Case& c);
 
 // --- far places (far.cpp)
@@ -96,8 +99,11 @@ void telling_values(const Facts& facts, Random& random, Case& c);
 Case least_case(const Contract& contract);
 void draw_variant(const Contract& contract, Random& random, Case& c);
 void draw_seeds(Random& random, Case& c);
+/// What may become of the sizes that a contract lists (`in`) when a case is mended.
+enum class Listed { may_change, kept };
 /// Instantiates the case, mending what does not fit: sizes, then layouts, overrides, values,
 /// blocks. nullopt when no small change makes it valid and affordable.
-std::optional<Instance> settle(const Facts& facts, Case& c, int64_t work_limit, Random& random);
+std::optional<Instance> settle(const Facts& facts, Case& c, int64_t work_limit, Random& random,
+                               Listed listed = Listed::may_change);
 
 }  // namespace assay

@@ -134,11 +134,17 @@ Facts::Facts(const Contract& contract) : contract(contract), steps(collect_steps
   reducing = !reduced.empty();
   subset_allowed = contract.launches.size() == 1;
   costly.assign(contract.sizes.size(), false);
+  reduced_over.assign(contract.sizes.size(), false);
   const auto mark = [&](const Expr& extent) {
     for (size_t i = 0; i < contract.sizes.size(); ++i) {
       if (depends_on(contract, extent, contract.sizes[i].name)) costly[i] = true;
     }
   };
+  // A reduction may run over a size that no operand has, as the tokens of a paged cache.
+  for (size_t i = 0; i < contract.sizes.size(); ++i) {
+    if (std::find(reduced.begin(), reduced.end(), contract.sizes[i].name) != reduced.end())
+      costly[i] = reduced_over[i] = true;
+  }
   // A size that only a grid has, as the number of segments of a split, costs threads.
   for (const LaunchSpec& launch : contract.launches) {
     for (const ExprPtr& extent : launch.grid) {
@@ -157,7 +163,10 @@ Facts::Facts(const Contract& contract) : contract(contract), steps(collect_steps
     }
   }
   for (const OracleSpec& oracle : contract.oracles) {
-    for (const OracleRole& role : oracle.roles) mark_dimensions(contract, role.expr.get(), mark);
+    for (const OracleRole& role : oracle.roles) {
+      mark_dimensions(contract, role.expr.get(), mark);
+      ranking |= role.name == "along";
+    }
   }
   for (const FormulaLine& line : contract.formula) {
     if (!line.expr) continue;
@@ -168,8 +177,14 @@ Facts::Facts(const Contract& contract) : contract(contract), steps(collect_steps
     }
     collect_exponent_factors(contract, *line.expr, false, exponent_factors);
     exponential |= calls(*line.expr, {"exp", "exp2", "softmax", "logsumexp", "sigmoid", "tanh"});
+    ranking |= calls(*line.expr, {"argmax", "argmin"});
+    selecting |= calls(*line.expr, {"max", "min", "amax", "amin", "softmax"});
     variance |= calls(*line.expr, {"var", "rsqrt", "sqrt", "mean"});
   }
+  selecting |= ranking;
+  scarce = !exponent_factors.empty();
+  for (size_t i = 0; i < contract.sizes.size(); ++i)
+    scarce |= costly[i] && !contract.sizes[i].in.empty();
 }
 
 std::vector<size_t> free_strides(const OperandSpec& operand) {

@@ -16,12 +16,18 @@ struct Facts {
   /// Lengths at which blocks, tiles and vectors end: knob values and integers in launches, derived
   /// values, ownership and depth. Ascending.
   std::vector<int64_t> steps;
-  /// One a size: whether it multiplies the work (in an output's shape or reduced over).
+  /// One a size: whether it multiplies the work (in an output's shape, a grid, or reduced over).
   std::vector<bool> costly;
+  /// One a size: whether the formula reduces over a dimension of its name.
+  std::vector<bool> reduced_over;
+  /// Lists of sizes or attention's products leave little work to the other sizes: they share it.
+  bool scarce = false;
   bool subset_allowed = false;  ///< one launch, and `owns` speaks of every judged output
   bool reducing = false;        ///< the formula reduces
   bool exponential = false;     ///< the formula has exp, softmax or logsumexp
   bool variance = false;        ///< the formula has var or a square root
+  bool selecting = false;       ///< one element of a row is the answer: max, argmax, top-k, softmax
+  bool ranking = false;         ///< and its index is: argmax, top-k
   int value_inputs = 0;         ///< inputs and inouts
   /// Operands whose products are summed into exponents (queries and keys), in order of appearance;
   /// empty where exponents are operands themselves.

@@ -35,12 +35,13 @@ int64_t smaller(const SizeSpec& size, int64_t value) {
 }
 
 /// Shrinks the largest costly size; false when all are at their minimum.
-bool shrink_sizes(const Facts& facts, Case& c) {
+bool shrink_sizes(const Facts& facts, Listed listed, Case& c) {
   const std::vector<SizeSpec>& sizes = facts.contract.sizes;
   int64_t* largest = nullptr;
   int64_t next = 0;
   for (size_t i = 0; i < sizes.size(); ++i) {
     int64_t& value = c.sizes[sizes[i].name];
+    if (listed == Listed::kept && !sizes[i].in.empty()) continue;
     if (!facts.costly[i] || value <= 1 || smaller(sizes[i], value) == value) continue;
     if (largest == nullptr || value > *largest) {
       largest = &value;
@@ -58,6 +59,14 @@ void round_sizes(const Contract& contract, int64_t unit, Case& c) {
     int64_t& value = c.sizes[size.name];
     const int64_t up = (value + unit - 1) / unit * unit;
     if (size.in.empty() && up >= size.min && up <= size.max) value = up;
+  }
+}
+
+/// Listed sizes as they are in `sizes`.
+void restore_listed(const Contract& contract, const std::map<std::string, int64_t>& sizes,
+                    Case& c) {
+  for (const SizeSpec& size : contract.sizes) {
+    if (!size.in.empty()) c.sizes[size.name] = sizes.at(size.name);
   }
 }
 
@@ -90,13 +99,26 @@ bool mend(const Facts& facts, Case& c, int attempt, Random& random) {
   }
 }
 
-/// Attention's least case costs a head's length of products a key: work for some keys on top of it.
+/// What attention's least case costs: a head's length of products for its one key, about a quarter
+/// of the whole. 0 for other kernels, and where relations forbid that case.
 int64_t nested_work(const Facts& facts) {
   if (facts.exponent_factors.empty()) return 0;
   try {
-    return 64 * work_estimate(instantiate(facts.contract, least_case(facts.contract)));
+    return work_estimate(instantiate(facts.contract, least_case(facts.contract)));
   } catch (const InputError&) {
-    return 0;  // relations forbid it
+    return 0;
+  }
+}
+
+/// One row as long as the work allows: indices of many bits.
+void draw_long_row(const Facts& facts, int64_t work_limit, Random& random, Case& c) {
+  const Case least = least_case(facts.contract);
+  for (size_t i = 0; i < facts.contract.sizes.size(); ++i) {
+    const SizeSpec& size = facts.contract.sizes[i];
+    const int64_t most = std::clamp(work_limit - work_limit / 16, size.min, size.max);
+    c.sizes[size.name] = facts.reduced_over[i] && size.in.empty()
+                             ? random.between(std::max(most / 2, size.min), most)
+                             : least.sizes.at(size.name);
   }
 }
 
@@ -109,11 +131,17 @@ int64_t draw_geometry(const Facts& facts, int64_t work_limit, Random& random, Ca
   if (style < 0.17 && draw_many_blocks(facts, random, c)) return far_work;
   c.layouts.clear();
   c.blocks.clear();
-  const int64_t extra = nested_work(facts);
-  const int64_t budget = std::min(work_limit, draw_budget(work_limit, random) + extra / 4);
-  draw_sizes(facts, budget, random, c);
+  if (facts.ranking && random.chance(0.03)) {
+    draw_long_row(facts, work_limit, random, c);
+    return work_limit;
+  }
+  const int64_t nested = nested_work(facts);
+  // Work for some keys of several heads on top of it.
+  const int64_t budget = std::min(work_limit, draw_budget(work_limit, random) + 48 * nested);
   // Threads count too: a thousand rows of one element cost a thousand blocks.
-  return std::min(work_limit, 4 * budget + 1024);
+  const int64_t limit = std::min(work_limit, 4 * budget + 1024);
+  draw_sizes(facts, nested > 4 ? limit / (nested / 4) : budget, random, c);
+  return limit;
 }
 
 bool is_far(const Case& c) { return !c.blocks.empty() || !c.layouts.empty(); }
@@ -171,15 +199,17 @@ void draw_seeds(Random& random, Case& c) {
   c.warp_seed = random.chance(0.5) ? random.next() >> 48 : 0;
 }
 
-std::optional<Instance> settle(const Facts& facts, Case& c, int64_t work_limit, Random& random) {
+std::optional<Instance> settle(const Facts& facts, Case& c, int64_t work_limit, Random& random,
+                               Listed listed) {
   int attempt = 0;
+  const std::map<std::string, int64_t> sizes = c.sizes;
   for (int round = 0; round < 60; ++round) {
     try {
       Instance instance = instantiate(facts.contract, c);
       if (work_estimate(instance) <= work_limit) return instance;
       if (c.blocks.size() > 1) {
         c.blocks.erase(c.blocks.begin() + (c.blocks.size() - 1) / 2);  // the last one stays
-      } else if (!shrink_sizes(facts, c)) {
+      } else if (!shrink_sizes(facts, listed, c)) {
         return std::nullopt;
       } else {
         c.blocks.clear();
@@ -187,6 +217,7 @@ std::optional<Instance> settle(const Facts& facts, Case& c, int64_t work_limit, 
       }
     } catch (const InputError&) {
       if (!mend(facts, c, attempt++, random)) return std::nullopt;
+      if (listed == Listed::kept) restore_listed(facts.contract, sizes, c);
     }
   }
   return std::nullopt;

@@ -42,24 +42,25 @@ using Row = std::vector<size_t>;  ///< a choice a factor, or kFree
 
 class PairwiseSearch {
  public:
-  explicit PairwiseSearch(const Contract& contract)
-      : contract_(contract), factors_(factors_of(contract)) {
-    for (size_t a = 0; a < factors_.size(); ++a) {
-      for (size_t i = 0; i < factors_[a].choices; ++i) {
+  /// `choices`: how many each factor has. `admits`: whether a row leaves room for a whole one.
+  PairwiseSearch(std::vector<size_t> choices, std::function<bool(const Row&)> admits)
+      : choices_(std::move(choices)), admits_(std::move(admits)) {
+    for (size_t a = 0; a < choices_.size(); ++a) {
+      for (size_t i = 0; i < choices_[a]; ++i) {
         singles_.insert({a, i});
-        for (size_t b = a + 1; b < factors_.size(); ++b) {
-          for (size_t j = 0; j < factors_[b].choices; ++j) pairs_.insert({{a, i}, {b, j}});
+        for (size_t b = a + 1; b < choices_.size(); ++b) {
+          for (size_t j = 0; j < choices_[b]; ++j) pairs_.insert({{a, i}, {b, j}});
         }
       }
     }
   }
 
-  std::vector<Variant> run() {
-    std::vector<Variant> out;
-    if (factors_.empty()) return {Variant{}};
-    // Singles first: the first variants show each choice.
+  std::vector<Row> run() {
+    std::vector<Row> out;
+    if (choices_.empty()) return {Row{}};
+    // Singles first: the first rows show each choice.
     while (!singles_.empty() || !pairs_.empty()) {
-      Row row(factors_.size(), kFree);
+      Row row(choices_.size(), kFree);
       if (!singles_.empty()) {
         row[singles_.begin()->first] = singles_.begin()->second;
       } else {
@@ -69,7 +70,7 @@ class PairwiseSearch {
       }
       steps_ = 0;
       if (complete(row)) {
-        out.push_back(variant_of(row));
+        out.push_back(row);
         cover(row);
       } else if (!singles_.empty()) {
         singles_.erase(singles_.begin());  // the relations do not admit it
@@ -82,14 +83,6 @@ class PairwiseSearch {
 
  private:
   using Choice = std::pair<size_t, size_t>;  ///< factor, choice
-
-  Variant variant_of(const Row& row) const {
-    Variant variant;
-    for (size_t f = 0; f < row.size(); ++f) {
-      if (row[f] != kFree) factors_[f].put(row[f], variant);
-    }
-    return variant;
-  }
 
   bool wanted(Choice a, Choice b) const {
     return pairs_.contains(a < b ? std::pair(a, b) : std::pair(b, a));
@@ -105,11 +98,11 @@ class PairwiseSearch {
   }
 
   bool complete(Row& row) {
-    if (++steps_ > kMostSteps || !admits_choices(contract_, variant_of(row))) return false;
+    if (++steps_ > kMostSteps || !admits_(row)) return false;
     const auto open = std::find(row.begin(), row.end(), kFree);
     if (open == row.end()) return true;
     const auto factor = static_cast<size_t>(open - row.begin());
-    Row order(factors_[factor].choices);
+    Row order(choices_[factor]);
     std::iota(order.begin(), order.end(), size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
       return gain(row, {factor, a}) > gain(row, {factor, b});
@@ -129,8 +122,8 @@ class PairwiseSearch {
     }
   }
 
-  const Contract& contract_;
-  const std::vector<Factor> factors_;
+  const std::vector<size_t> choices_;
+  const std::function<bool(const Row&)> admits_;
   std::set<Choice> singles_;
   std::set<std::pair<Choice, Choice>> pairs_;
   int steps_ = 0;
@@ -139,7 +132,37 @@ class PairwiseSearch {
 }  // namespace
 
 std::vector<Variant> pairwise_variants(const Contract& contract) {
-  return PairwiseSearch(contract).run();
+  const std::vector<Factor> factors = factors_of(contract);
+  const auto variant_of = [&](const Row& row) {
+    Variant variant;
+    for (size_t f = 0; f < row.size(); ++f) {
+      if (row[f] != kFree) factors[f].put(row[f], variant);
+    }
+    return variant;
+  };
+  std::vector<size_t> choices;
+  for (const Factor& factor : factors) choices.push_back(factor.choices);
+  const auto admits = [&](const Row& row) { return admits_choices(contract, variant_of(row)); };
+  std::vector<Variant> out;
+  for (const Row& row : PairwiseSearch(choices, admits).run()) out.push_back(variant_of(row));
+  return out;
+}
+
+std::vector<std::map<std::string, int64_t>> pairwise_listed_sizes(const Contract& contract) {
+  std::vector<const SizeSpec*> listed;
+  std::vector<size_t> choices;
+  for (const SizeSpec& size : contract.sizes) {
+    if (size.in.empty()) continue;
+    listed.push_back(&size);
+    choices.push_back(size.in.size());
+  }
+  const auto admits = [](const Row&) { return true; };
+  std::vector<std::map<std::string, int64_t>> out;
+  for (const Row& row : PairwiseSearch(choices, admits).run()) {
+    std::map<std::string, int64_t>& sizes = out.emplace_back();
+    for (size_t f = 0; f < row.size(); ++f) sizes[listed[f]->name] = listed[f]->in[row[f]];
+  }
+  return out;
 }
 
 }  // namespace assay

@@ -1,6 +1,9 @@
-// A few variants that show every pair of choices.
+// A few variants, and a few of the sizes that are lists, that show every pair of choices.
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "kernels_under_test/contract.hpp"
@@ -12,5 +15,10 @@ namespace assay {
 /// most bugs need no more than two (Kuhn, Wallace and Gallo, IEEE TSE 30(6), 2004). The first ones
 /// show each single choice soonest. Empty when the relations admit nothing. Deterministic.
 std::vector<Variant> pairwise_variants(const Contract& contract);
+
+/// Values of the sizes that a contract lists (`in`), so that every two stand together at least
+/// once: a wrong map of heads to groups needs several of both. Whether relations admit them is left
+/// to each case. One empty map where no size is listed.
+std::vector<std::map<std::string, int64_t>> pairwise_listed_sizes(const Contract& contract);
 
 }  // namespace assay

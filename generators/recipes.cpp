@@ -112,6 +112,7 @@ std::vector<std::pair<std::string, double>> shaped_parameters(ValueClass kind, D
       break;
     case ValueClass::peak:
       p = {{"low", random.pick({-7, -20, -100})}};
+      if (random.chance(0.3)) p.emplace_back("from_end", random.pick({0, 0, 1}));
       break;
     case ValueClass::exact:
       if (is_floating(type) && random.chance(0.5))
@@ -209,6 +210,7 @@ ValueRecipe draw_recipe(const Facts& facts, const Variant& variant, const Operan
     return recipe_of(random.pick({ValueClass::masked, ValueClass::near, ValueClass::peak}), type,
                      random);
   }
+  if (facts.ranking && random.chance(0.1)) return recipe_of(ValueClass::peak, type, random);
   return recipe_of(draw_class(kFloating, random), type, random);
 }
 

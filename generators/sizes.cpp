@@ -33,6 +33,8 @@ int64_t pick_below(const Table& table, int64_t cap, Random& random) {
 
 int64_t around_step(const Facts& facts, int64_t cap, int64_t delta, int64_t most_multiple,
                     Random& random) {
+  // Where work is scarce, no step may be so short.
+  if (facts.scarce && facts.steps.front() > cap) return log_uniform(1, cap, random);
   const int64_t step = pick_below(facts.steps, std::max<int64_t>(cap - delta, 1), random);
   const int64_t multiples = std::clamp<int64_t>(cap / std::max<int64_t>(step, 1), 1, most_multiple);
   return step * random.between(1, multiples) + delta;
@@ -125,18 +127,61 @@ int64_t draw_size(const Facts& facts, const SizeSpec& size, SizeKind kind, int64
   return std::clamp(value, low, high);
 }
 
+int64_t even_share(int64_t left, int open) {
+  int64_t share = 1;
+  const auto power = [&](int64_t base) {
+    int64_t product = 1;
+    for (int i = 0; i < open && product <= left; ++i) product *= base;
+    return product;
+  };
+  while (power(share + 1) <= left) ++share;
+  return share;
+}
+
+namespace {
+
+/// The sizes that the contract lists (`in`). Every other time the costly ones stay few together, so
+/// that the others grow long. Returns what they leave of the budget.
+int64_t draw_listed(const Facts& facts, const std::vector<size_t>& order, int64_t budget,
+                    Random& random, Case& c) {
+  constexpr int64_t kFew = 8;
+  int64_t room = random.chance(0.5) ? kFew : INT64_MAX;
+  int64_t left = std::max<int64_t>(budget, 1);
+  for (const size_t i : order) {
+    const SizeSpec& size = facts.contract.sizes[i];
+    if (size.in.empty()) continue;
+    int64_t& value = c.sizes[size.name] = random.pick(size.in);
+    if (!facts.costly[i]) continue;
+    for (int tries = 0; tries < 8 && value > room; ++tries) value = random.pick(size.in);
+    room = std::max<int64_t>(1, room / std::max<int64_t>(1, value));
+    left = std::max<int64_t>(1, left / std::max<int64_t>(1, value));
+  }
+  return left;
+}
+
+}  // namespace
+
 void draw_sizes(const Facts& facts, int64_t budget, Random& random, Case& c) {
   const std::vector<SizeSpec>& sizes = facts.contract.sizes;
   std::vector<size_t> order(sizes.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
-  int64_t left = std::max<int64_t>(budget, 1);
+  // Lists first: the chances of their few values do not depend on what the others take.
+  int64_t left = draw_listed(facts, order, budget, random, c);
+  int open = 0;  // costly sizes between limits that are still to be drawn
+  for (const size_t i : order) open += facts.costly[i] && sizes[i].in.empty() ? 1 : 0;
   for (const size_t i : order) {
+    if (!sizes[i].in.empty()) continue;
     // What is free of cost (a table's length) may be anything.
-    const int64_t cap = facts.costly[i] ? left : sizes[i].max;
+    int64_t cap = facts.costly[i] ? left : sizes[i].max;
+    // The first would take all that there is: of attention's sizes, most often only the keys may.
+    const double shared = facts.reduced_over[i] ? 0.3 : 0.8;
+    if (facts.costly[i] && facts.scarce && random.chance(shared)) cap = even_share(left, open);
     const int64_t value = draw_size(facts, sizes[i], draw_size_kind(random), cap, random);
     c.sizes[sizes[i].name] = value;
-    if (facts.costly[i]) left = std::max<int64_t>(1, left / std::max<int64_t>(1, value));
+    if (!facts.costly[i]) continue;
+    --open;
+    left = std::max<int64_t>(1, left / std::max<int64_t>(1, value));
   }
 }
 

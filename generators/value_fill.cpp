@@ -192,7 +192,9 @@ void fill_rows(const ValuePlan& plan, const Chunk& chunk, double* out) {
       });
     case ValueClass::peak:
       return for_places(plan, chunk, [&](int i, Place place) {
-        out[i] = place.at == chosen(plan, place.row) ? 0.0 : p[0];
+        const int64_t at =
+            p[1] >= 0 ? plan.axis_extent - 1 - static_cast<int64_t>(p[1]) : chosen(plan, place.row);
+        out[i] = place.at == at ? 0.0 : p[0];
       });
     case ValueClass::exact_logits:
       return for_places(plan, chunk, [&](int i, Place place) {

@@ -40,7 +40,7 @@ enum class ValueClass : uint8_t {
   masked,        ///< logits: normal with -inf at `rate`; whole rows of -inf at `rows`
   near,          ///< value + [-spread, spread]
   prefix,        ///< first half of a row scaled by `ratio`, the rest normal
-  peak,          ///< one 0 a row, everything else `low`
+  peak,          ///< one 0 a row (anywhere, or `from_end` elements before the last), else `low`
   edges,         ///< the type's special values: extremes, +-1, 0, their neighbours
   ramp,          ///< logical index modulo `modulus`, times `step`: every element its own value
   exact,         ///< integers in [-limit, limit] times `step`: sums are exact

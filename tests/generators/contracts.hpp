@@ -131,6 +131,25 @@ args = [
 out = "table[vocab = ids]"
 )toml";
 
+/// Keys that no operand has, and heads in groups.
+inline const char* const kGroupedHeads = R"toml(
+name = "grouped_heads"
+source = { cuda = "kernel.cu", entry = "k" }
+sizes = { B = { min = 0, max = 64 }, token = { min = 1, max = 2048 }, pages = { min = 1, max = 10000 }, Hkv = { in = [1, 2, 8] }, G = { in = [1, 3, 4, 8] }, segments = { in = [1, 2] } }
+derive = { H = "Hkv * G", W = "ceil_div(token, 16)" }
+launch = { grid = ["H", "B", "segments"], block = [32] }
+args = [
+  { name = "o", kind = "output", dtype = "f32", shape = ["B", "head: H", "D: 64"] },
+  { name = "q", kind = "input", dtype = "f32", shape = ["B", "head: H", "D: 64"] },
+  { name = "k", kind = "input", dtype = "f32", shape = ["page: pages", "slot: 16", "kv: Hkv", "D: 64"] },
+  { name = "table", kind = "index", dtype = "i32", shape = ["B", "W"], domain = "0..pages - 1" },
+]
+[formula]
+at = "table[W = token / 16]"
+p = "softmax(sum(q * k[page = at, slot = token % 16, kv = head / 3], D), token)"
+o = "sum(p * k[page = at, slot = token % 16, kv = 0], token)"
+)toml";
+
 inline const char* const kDivide = R"toml(
 name = "divide"
 source = { cuda = "kernel.cu", entry = "divide<{T}>" }

@@ -7,6 +7,7 @@
 
 #include "generators/facts.hpp"
 #include "generators/hash.hpp"
+#include "generators/pairwise.hpp"
 #include "generators/values.hpp"
 #include "tests/generators/contracts.hpp"
 
@@ -299,6 +300,101 @@ TEST(Generate, OperandsWiderThanAnOutputLieBesideItsTies) {
     EXPECT_TRUE(precision == format_of(to).precision || precision == 24) << print_case(c);
   }
   EXPECT_GT(drawn, kCases / 100);
+}
+
+/// A reduction over a size that no operand has costs work like any other: the keys of a paged
+/// cache.
+TEST(Generate, KeysThatNoOperandHasAreCostly) {
+  const Contract contract = parsed(kGroupedHeads);
+  const Facts facts(contract);
+  for (size_t i = 0; i < contract.sizes.size(); ++i)
+    EXPECT_EQ(facts.costly[i], contract.sizes[i].name != "pages") << contract.sizes[i].name;
+}
+
+/// Several heads in several groups: each map between them is told from the others only there.
+TEST(Generate, ListedSizesMeetEachOther) {
+  const Contract contract = parsed(kGroupedHeads);
+  std::map<std::pair<int64_t, int64_t>, int> groups;
+  int long_rows = 0;
+  constexpr int kCases = 4000;
+  for (uint64_t seed = 0; seed < kCases; ++seed) {
+    const Case c = generate_case(contract, {seed});
+    ++groups[{c.sizes.at("Hkv"), c.sizes.at("G")}];
+    long_rows += c.sizes.at("token") > 16;  // more than a page
+  }
+  EXPECT_EQ(groups.size(), 3u * 4);
+  for (const auto& [group, count] : groups)
+    EXPECT_GT(count, kCases / 200) << group.first << ' ' << group.second;
+  EXPECT_GT(long_rows, kCases / 5);
+}
+
+Contract shipped(const std::string& kernel) {
+  return load_contract(std::string(ASSAY_SOURCE_DIR) + "/kernels_under_test/kernels/" + kernel +
+                       ".toml");
+}
+
+/// The largest of one long row is its last element: an index of 12 or 16 bits shows.
+TEST(Covering, TheAnswerOfALongRowIsAtItsEnd) {
+  for (const char* kernel : {"argmax", "topk", "row_max"}) {
+    int at_end = 0;
+    for (const Case& c : covering_cases(shipped(kernel))) {
+      const ValueRecipe last{"peak", {{"from_end", 0}}};
+      at_end += c.sizes.at("cols") > 65536 && c.values.at("x") == last ? 1 : 0;
+    }
+    EXPECT_GE(at_end, 1) << kernel;
+  }
+}
+
+TEST(Generate, IndicesOfManyBitsAreDrawn) {
+  for (const char* kernel : {"argmax", "topk"}) {
+    const Contract contract = shipped(kernel);
+    int long_rows = 0, at_end = 0;
+    constexpr int kCases = 4000;
+    for (uint64_t seed = 0; seed < kCases; ++seed) {
+      const Case c = generate_case(contract, {seed});
+      if (c.sizes.at("rows") == 0 || c.sizes.at("cols") < 16384) continue;
+      ++long_rows;
+      const ValueRecipe& recipe = c.values.at("x");
+      at_end += recipe.name == "peak" && recipe.parameters.size() == 2 ? 1 : 0;
+    }
+    EXPECT_GT(long_rows, kCases / 100) << kernel;
+    EXPECT_GT(at_end, 0) << kernel;
+  }
+}
+
+/// A loop over a capped grid runs twice in a case of any size that smoke affords.
+TEST(Generate, CappedGridsAreFewerBlocksThanTheWorkAsks) {
+  for (const char* kernel : {"unary", "cast", "vector_add", "dropout", "histogram"}) {
+    const Contract contract = shipped(kernel);
+    int twice = 0;
+    constexpr int kCases = 1000;
+    for (uint64_t seed = 0; seed < kCases; ++seed) {
+      const Case c = generate_case(contract, {seed});
+      const int64_t each = c.knobs.at("BLOCK") * (contract.name == "cast" ? 2 : 4);
+      twice += c.sizes.at("n") > each * c.knobs.at("most_blocks");
+    }
+    EXPECT_GT(twice, kCases / 200) << kernel;
+  }
+}
+
+TEST(Covering, ShowsEveryPairOfListedSizes) {
+  for (const Contract& contract : {parsed(kGroupedHeads), shipped("attention_decode")}) {
+    const auto pairs_of = [](const std::map<std::string, int64_t>& sizes) {
+      std::set<std::string> pairs;
+      for (const auto& a : sizes) {
+        for (const auto& b : sizes)
+          pairs.insert(a.first + std::to_string(a.second) + b.first + std::to_string(b.second));
+      }
+      return pairs;
+    };
+    std::set<std::string> shown;
+    for (const Case& c : covering_cases(contract)) shown.merge(pairs_of(c.sizes));
+    const auto rows = pairwise_listed_sizes(contract);
+    EXPECT_LE(rows.size(), 20u);
+    for (const auto& row : rows) {
+      for (const std::string& pair : pairs_of(row)) EXPECT_TRUE(shown.contains(pair)) << pair;
+    }
+  }
 }
 
 TEST(Generate, ReachesEveryClassAndSize) {

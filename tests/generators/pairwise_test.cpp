@@ -69,6 +69,28 @@ TEST(Pairwise, TheFirstVariantsShowEachChoice) {
   }
 }
 
+TEST(Pairwise, ListedSizesMeetOncePerPair) {
+  Contract contract = parsed(kVectorAdd);
+  EXPECT_EQ(pairwise_listed_sizes(contract).size(), 1u) << "no list: one empty choice";
+  SizeSpec a = contract.sizes[0], b = contract.sizes[0], d = contract.sizes[0];
+  a.name = "a", a.in = {1, 2, 8};
+  b.name = "b", b.in = {1, 3, 4, 8};
+  d.name = "d", d.in = {5, 6};
+  contract.sizes.insert(contract.sizes.end(), {a, b, d});
+  std::set<std::pair<int64_t, int64_t>> ab, bd, ad;
+  const auto rows = pairwise_listed_sizes(contract);
+  for (const auto& row : rows) {
+    EXPECT_EQ(row.size(), 3u);
+    ab.emplace(row.at("a"), row.at("b"));
+    bd.emplace(row.at("b"), row.at("d"));
+    ad.emplace(row.at("a"), row.at("d"));
+  }
+  EXPECT_EQ(ab.size(), 12u);
+  EXPECT_EQ(bd.size(), 8u);
+  EXPECT_EQ(ad.size(), 6u);
+  EXPECT_LE(rows.size(), 14u) << "12 is the least";
+}
+
 TEST(Pairwise, KeepsToTheRelations) {
   Contract contract = wide_contract();
   for (const char* relation : {"A != B", "!p || T == f16", "q + r < 2", "n > A"}) {

@@ -392,6 +392,12 @@ TEST(Values, RowClassesActByRow) {
     EXPECT_EQ(std::count(row.begin(), row.end(), 0.0), 1);
     EXPECT_EQ(std::count(row.begin(), row.end(), -7.0), 63);
   });
+  for (const int from_end : {0, 1, 63}) {
+    rows({"peak", {{"from_end", from_end}}}, [&](const std::vector<double>& row) {
+      EXPECT_EQ(row[63 - from_end], 0.0);
+      EXPECT_EQ(std::count(row.begin(), row.end(), -7.0), 63);
+    });
+  }
   rows({"exact_logits", {{"rate", 0.95}}}, [](const std::vector<double>& row) {
     EXPECT_GE(std::count(row.begin(), row.end(), 0.0), 1);
   });
