@@ -89,6 +89,31 @@ TEST(Functions, SpecialValues) {
   }
 }
 
+/// Made with mpmath at 60 digits; 6.64 and 10.5 are where complements change their series.
+TEST(Functions, ErrorFunctionsOnEitherSideOfTheirSeries) {
+  struct Known {
+    const char* name;
+    double x;
+    double value;
+  };
+  for (const Known& known : std::initializer_list<Known>{
+           {"erf", 1e-300, 1.1283791670955126e-300},
+           {"erf", 0.5, 0.5204998778130465},
+           {"erf", 3.0, 0.9999779095030014},
+           {"erf", -2.25, -0.9985372834133188},
+           {"erfc", 0.5, 0.4795001221869535},
+           {"erfc", -3.0, 1.9999779095030015},
+           {"erfc", 6.5, 3.8421483271206475e-20},
+           {"erfc", 6.75, 1.34876788936113e-21},
+           {"erfc", 10.375, 9.676383311708455e-49},
+           {"erfc", 10.625, 4.959272327698882e-51},
+           {"erfc", 26.0, 5.663192408856143e-296},
+           {"erfc", 1e-20, 1.0},
+       }) {
+    EXPECT_EQ(nearest_value(known.name, known.x, 0), known.value) << known.name << " " << known.x;
+  }
+}
+
 TEST(Functions, CubeRootsAreRoots) {
   std::mt19937_64 rng(3);
   for (int k = 0; k < 200; ++k) {

@@ -128,6 +128,22 @@ void check(const std::string& type_text, const std::string& formula, uint64_t se
   }
 }
 
+/// e^(-x^2) is far below what 640 bits of 1 - erf(x) hold: erfc(13), with mpmath's digits.
+TEST(Tiers, ComplementsOfErrorFunctionsKeepTheirDigits) {
+  const std::pair<double, const char*> cases[] = {{10, "2.0884875837625448e-45"},
+                                                  {13, "1.7395573154667245e-75"}};
+  for (const auto& [x, digits] : cases) {
+    Experiment e(contract_of("f64", "erfc(x)"));
+    e.the_case.sizes["cols"] = 1;
+    e.put("x", {1}, DType::f64, {x});
+    e.put("w", {1}, DType::f64, {1});
+    const Instance instance = e.instance();
+    const Judge judge(e.contract);
+    FakeRun run(instance);
+    EXPECT_EQ(judge.explain(instance, run, "y", 0).exact, digits);
+  }
+}
+
 /// Exponentials beyond double's range keep their values: what they are and what they are not.
 TEST(Tiers, ValuesBeyondDoublesRange) {
   const std::pair<double, const char*> cases[] = {
