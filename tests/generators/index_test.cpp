@@ -289,7 +289,7 @@ TEST(InputValues, AnyIsAConjunctionThatNamesElements) {
   EXPECT_EQ(refused("any(page == table[B, 0])"), "'any' names no dimension");
   EXPECT_EQ(refused("any(token < lens[B], B, token)"), "'any' names no element of 'k'");
   EXPECT_EQ(refused("any(page < table[B, 0] && slot == 0, B)"),
-            "'(page < table[B, 0])' names an element of 'k' by more than an equality");
+            "'page < table[B, 0]' names an element of 'k' by more than an equality");
   EXPECT_EQ(refused("any(page == 1 && page == table[B, 0], B)"), "a second index for 'page'");
   EXPECT_EQ(refused("any(page == table[B, 0], slot)"),
             "'slot' is no dimension that 'any' can run over beside 'k'");
