@@ -6,6 +6,7 @@
 
 #include "generators/hash.hpp"
 #include "generators/instance.hpp"
+#include "generators/liveness.hpp"
 #include "generators/value_fill.hpp"
 #include "generators/values.hpp"
 
@@ -126,77 +127,6 @@ int64_t prefix_value(const Tensor& lengths, int64_t index) {
   return value;
 }
 
-/// Whether the contract's `live` relation holds at the element.
-class Liveness {
- public:
-  Liveness(const Instance& instance, const Tensor& tensor) : instance_(instance), tensor_(tensor) {
-    scope_.value = [this](std::string_view wanted) { return value(wanted); };
-    scope_.element = [this](const Expr& node) { return element(node); };
-    const Expr& live = *tensor.spec->live;
-    const std::string& last = tensor.dims.back();
-    if (live.kind == Expr::Kind::binary && live.text == "<" && !last.empty() &&
-        live.operands[0]->kind == Expr::Kind::name && live.operands[0]->text == last &&
-        !mentions(*live.operands[1], last)) {
-      limit_of_row_ = live.operands[1].get();
-    }
-  }
-  bool at(int64_t index) {
-    if (limit_of_row_ == nullptr) {
-      coordinates_ = tensor_.coordinates(index);
-      return evaluate_integer(*tensor_.spec->live, scope_) != 0;
-    }
-    const int64_t extent = tensor_.shape.back();
-    if (index / extent != row_) {
-      row_ = index / extent;
-      coordinates_ = tensor_.coordinates(index);
-      limit_ = evaluate_integer(*limit_of_row_, scope_);
-    }
-    return index % extent < limit_;
-  }
-
- private:
-  static bool mentions(const Expr& node, const std::string& name) {
-    if (node.kind == Expr::Kind::name && node.text == name) return true;
-    return std::any_of(node.operands.begin(), node.operands.end(),
-                       [&](const auto& operand) { return mentions(*operand, name); });
-  }
-  std::optional<int64_t> value(std::string_view wanted) const {
-    for (size_t d = 0; d < coordinates_.size(); ++d) {
-      if (tensor_.dims[d] == wanted) return coordinates_[d];
-    }
-    const auto found = instance_.names.find(std::string(wanted));
-    if (found != instance_.names.end()) return found->second;
-    return std::nullopt;
-  }
-  std::optional<int64_t> element(const Expr& node) const {
-    if (node.kind != Expr::Kind::index || node.operands.empty()) return std::nullopt;
-    const Tensor* const source = instance_.find(node.operands[0]->text);
-    if (source == nullptr || !source->present || !is_integer(source->dtype)) return std::nullopt;
-    std::vector<int64_t> at;
-    for (size_t i = 1; i < node.operands.size(); ++i) {
-      at.push_back(evaluate_integer(*node.operands[i], scope_));
-    }
-    if (at.size() != source->shape.size()) return std::nullopt;
-    for (size_t d = 0; d < at.size(); ++d) {
-      if (at[d] < 0 || at[d] >= source->shape[d]) return std::nullopt;
-    }
-    uint8_t bytes[8] = {};
-    logical_values(instance_, *source, source->linear(at), 1, bytes);
-    uint64_t bits = 0;
-    std::memcpy(&bits, bytes, sizeof bits);
-    return static_cast<int64_t>(to_integer(source->dtype, bits));
-  }
-
-  const Instance& instance_;
-  const Tensor& tensor_;
-  IntegerScope scope_;
-  std::vector<int64_t> coordinates_;
-  // `last dimension < something of the others` is decided once a row.
-  const Expr* limit_of_row_ = nullptr;
-  int64_t row_ = -1;
-  int64_t limit_ = 0;
-};
-
 }  // namespace
 
 void fill_index(const Instance& instance, const Tensor& tensor, const Chunk& chunk, uint8_t* out) {
@@ -221,7 +151,7 @@ void fill_index(const Instance& instance, const Tensor& tensor, const Chunk& chu
 }
 
 void poison_dead(const Instance& instance, const Tensor& tensor, const Chunk& chunk, uint8_t* out) {
-  if (!tensor.spec->live || tensor.spec->dead == Dead::in_range) return;
+  if (!tensor.spec->live || tensor.spec->dead == Dead::in_range || !can_be_dead(tensor)) return;
   const int size = byte_size(tensor.dtype);
   const bool none = tensor.spec->dead == Dead::none;
   const uint64_t poison = none ? ~uint64_t{0} : poison_bits(tensor.dtype);

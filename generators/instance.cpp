@@ -543,6 +543,7 @@ void Resolver::resolve_values() {
   for (Tensor& tensor : out_.tensors) {
     if (tensor.is_scalar() || !tensor.present || !tensor.is_read()) continue;
     tensor.plan = plan_values(out_, tensor, file_);
+    tensor.named = named_places(*tensor.spec);
   }
   for (size_t i = 0; i < the_case().overrides.size(); ++i) {
     const PointOverride& point = the_case().overrides[i];

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,11 @@
 #include "kernels_under_test/contract.hpp"
 
 namespace assay {
+
+/// Elements that a `live = "any(...)"` names, found when the first value is asked for.
+struct NamedPlaces;
+/// Null where the operand's `live` is of another form. Throws InputError for an `any` out of form.
+std::shared_ptr<NamedPlaces> named_places(const OperandSpec& spec);
 
 /// One operand of a case. Shapes, strides and offset count elements.
 struct Tensor {
@@ -33,6 +39,7 @@ struct Tensor {
   int64_t scalar_integer = 0;  ///< integer scalars only
   bool broadcast = false;      ///< some dimension has stride 0 and more than one element
   ValuePlan plan;              ///< operands that are read
+  std::shared_ptr<NamedPlaces> named;  ///< of `live`; shared by copies of the instance
 
   int64_t elements() const;  ///< product of the shape
   int64_t storage_bytes() const { return storage_elements * byte_size(dtype); }

@@ -4,6 +4,7 @@
 
 #include "kernels_under_test/contract_parts.hpp"
 #include "kernels_under_test/limits.hpp"
+#include "kernels_under_test/live.hpp"
 #include "kernels_under_test/relations.hpp"
 
 namespace assay {
@@ -261,6 +262,23 @@ void check_derived(const Contract& contract) {
   }
 }
 
+// What an `any` runs over is a dimension of the contract or a size; its condition is checked as any
+// other.
+void check_live(const Contract& contract, const OperandSpec& operand, Scope scope,
+                const std::string& what) {
+  const auto somewhere = live_somewhere(operand);
+  if (!somewhere) return check(operand.live, scope, what);
+  Names known = names_of_dimensions(contract);
+  for (const SizeSpec& size : contract.sizes)
+    if (!contains(known, size.name)) known.push_back(size.name);
+  for (size_t i = 0; i < somewhere->over.size(); ++i)
+    if (!contains(known, somewhere->over[i]))
+      fail(*operand.live->operands[i + 1], "unknown dimension '" + somewhere->over[i] + "' in " +
+                                               what + suggestion(somewhere->over[i], known));
+  scope.names = plus(scope.names, somewhere->over);
+  check(operand.live->operands[0], scope, what);
+}
+
 void check_operand(const Contract& contract, const OperandSpec& operand, const Scope& everything) {
   const Names values = names_of_values(contract);
   const Scope plain{contract, "", values};
@@ -284,7 +302,7 @@ void check_operand(const Contract& contract, const OperandSpec& operand, const S
   Scope live = everything;
   live.elements = true;
   live.names = plus(live.names, dimensions_of(operand));
-  check(operand.live, live, "'live'" + of);
+  check_live(contract, operand, live, "'live'" + of);
   Scope valid = everything;
   valid.elements = true;
   for (const auto& [low, high] : operand.valid) {

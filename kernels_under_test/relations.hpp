@@ -58,7 +58,10 @@ inline constexpr std::array kRelationForms = std::to_array<RelationForm>({
        {"group_of", RoleForm::output, false},
        {"count", RoleForm::output, false},
        {"order", RoleForm::choice, false, {"free", "stable"}}}}},
-    {"bernoulli", {{{"mask", RoleForm::output}, {"p", RoleForm::value}}}},
+    {"bernoulli",
+     {{{"mask", RoleForm::output},
+       {"p", RoleForm::value},
+       {"independent_of", RoleForm::value, false}}}},
 });
 
 /// The relation of that name, or null.

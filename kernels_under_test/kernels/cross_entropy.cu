@@ -1,9 +1,11 @@
 // Cross entropy of each row's logits with its label, as PyTorch defines it: one block a row, f32
 // inside, labels gathered, `ignore_index` rows are 0, label smoothing mixes in the mean over
-// classes. `mean_of_losses` then divides the sum by the number of rows that count, in one block.
+// classes. With LSE the loss is logsumexp(x) - x[target], the row's maximum added before the logit is
+// taken off: what a fused loss does that keeps the logsumexp for its backward pass; otherwise x - m
+// is taken off the logarithm of the shifted sum. `mean_of_losses` then divides the sum by the number of rows that count, in one block.
 #include "device_helpers.cuh"
 
-template <typename T, typename I, bool SMOOTH, int BLOCK>
+template <typename T, typename I, bool SMOOTH, int BLOCK, bool LSE = false>
 __global__ void __launch_bounds__(BLOCK)
     cross_entropy(float* loss, const T* x, const I* label, int64_t x_stride, int classes,
                   int64_t ignore_index, float smoothing) {
@@ -22,17 +24,18 @@ __global__ void __launch_bounds__(BLOCK)
   m = block_reduce<BLOCK>(m, Max(), maxima);
 
   float sum = 0.0f;
-  float shifted = 0.0f;  // of x - m over all classes: smoothing needs their mean
+  float shifted = 0.0f;  // of x - m, or x, over all classes: smoothing needs their mean
   for (int i = threadIdx.x; i < classes; i += BLOCK) {
     const float d = to_float(x[i]) - m;
     sum += expf(d);
-    if (SMOOTH) shifted += d;
+    if (SMOOTH) shifted += LSE ? to_float(x[i]) : d;
   }
-  const float log_sum = logf(block_reduce<BLOCK>(sum, Sum(), sums));
+  float log_sum = logf(block_reduce<BLOCK>(sum, Sum(), sums));
+  if (LSE) log_sum = m + log_sum;
   if (SMOOTH) shifted = block_reduce<BLOCK>(shifted, Sum(), totals);
 
   if (threadIdx.x == 0) {
-    float value = log_sum - (to_float(x[target]) - m);
+    float value = log_sum - (LSE ? to_float(x[target]) : to_float(x[target]) - m);
     if (SMOOTH) value = (1.0f - smoothing) * value + smoothing * (log_sum - shifted / classes);
     loss[blockIdx.x] = value;
   }

@@ -46,7 +46,9 @@ class Mask {
     const auto n = static_cast<int64_t>(draws_.size());
     int64_t lags = 0;
     while (int64_t{1} << lags < n) ++lags;  // every lag at which a pair exists
-    limit_ = std::log(2.0 * static_cast<double>(1 + lags + kStretches + kPhases) / kFalseAlarm);
+    const bool paired = read_other();
+    const int64_t tests = 1 + lags + kStretches + kPhases + (paired ? 1 + 2 * lags : 0);
+    limit_ = std::log(2.0 * static_cast<double>(tests) / kFalseAlarm);
     low_ = std::max(0.0, p_ - kGrid);
     high_ = std::min(1.0, p_ + kGrid);
     if (p_ == 0 || p_ == 1) low_ = high_ = p_;
@@ -61,6 +63,12 @@ class Mask {
       test("ones of every fourth element from " + std::to_string(k) + " on", ones(k, n, kPhases),
            (n - k + kPhases - 1) / kPhases, low_, high_);
     for (int64_t k = 0; k < lags; ++k) test_lag(int64_t{1} << k);
+    if (!paired) return;
+    test_other(0, 0);
+    for (int64_t k = 0; k < lags; ++k) {
+      test_other(int64_t{1} << k, 0);
+      test_other(0, int64_t{1} << k);
+    }
   }
 
  private:
@@ -84,6 +92,25 @@ class Mask {
     }
   }
 
+  /// The draws of which these must be independent. False: the contract names none, or some are not
+  /// known (where they are outputs, their own relation says so).
+  bool read_other() {
+    if (!c_.has("independent_of")) return false;
+    bool known = true;
+    c_.whole("independent_of", [&](const Line& line) {
+      if (line.n != static_cast<int64_t>(draws_.size()))
+        throw InputError(c_.where(), "'independent_of' has " + std::to_string(line.n) +
+                                         " elements, '" + mask_.spec->name + "' " +
+                                         std::to_string(draws_.size()));
+      for (int64_t j = 0; j < line.n; ++j) {
+        known = known && line.known(j);
+        const bool one = line.integral() ? line.integer(j) != 0 : line.v(j) != 0;
+        others_.push_back(one ? 1 : 0);
+      }
+    });
+    return known;
+  }
+
   uint64_t bits_of(int value) const {
     return is_floating(mask_.dtype) ? round_to_bits(mask_.dtype, value)
                                     : static_cast<uint64_t>(value);
@@ -105,11 +132,29 @@ class Mask {
       ++pairs;
       equal += draws_[static_cast<size_t>(k)] == draws_[static_cast<size_t>(k + lag)] ? 1 : 0;
     }
+    test_pairs("equal pairs " + std::to_string(lag) + " apart", equal, pairs);
+  }
+
+  /// Element k + `ahead` of the mask beside element k + `behind` of the other draws: every draw of
+  /// each is in one pair at most.
+  void test_other(int64_t ahead, int64_t behind) {
+    const int64_t pairs = static_cast<int64_t>(draws_.size()) - std::max(ahead, behind);
+    int64_t equal = 0;
+    for (int64_t k = 0; k < pairs; ++k)
+      equal += draws_[static_cast<size_t>(k + ahead)] == others_[static_cast<size_t>(k + behind)];
+    test_pairs("elements equal to the other draws' " +
+                   (ahead == behind ? std::string("own place")
+                                    : std::to_string(std::max(ahead, behind)) +
+                                          (ahead > behind ? " before" : " after")),
+               equal, pairs);
+  }
+
+  /// Pairs of independent draws agree with probability p^2 + (1 - p)^2.
+  void test_pairs(const std::string& what, int64_t equal, int64_t pairs) {
     const auto agree = [](double q) { return q * q + (1 - q) * (1 - q); };
     const bool middle = low_ <= 0.5 && high_ >= 0.5;
     const double low = middle ? 0.5 : std::min(agree(low_), agree(high_));
-    test("equal pairs " + std::to_string(lag) + " apart", equal, pairs, low,
-         std::max(agree(low_), agree(high_)));
+    test(what, equal, pairs, low, std::max(agree(low_), agree(high_)));
   }
 
   /// Only the first statistic that fails is told.
@@ -137,6 +182,7 @@ class Mask {
   double low_ = 0;
   double high_ = 0;
   std::vector<uint8_t> draws_;
+  std::vector<uint8_t> others_;
 };
 
 }  // namespace

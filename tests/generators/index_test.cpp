@@ -187,5 +187,116 @@ y = "sum(where(n < lens, x + z, 0), n)"
   EXPECT_GT(dead, 10);
 }
 
+/// A paged cache: k[page, slot, d], used where a token of some sequence lies.
+Contract paged_contract(const std::string& live) {
+  return parsed(R"toml(
+name = "k"
+source = { cuda = "kernel.cu", entry = "k" }
+sizes = { B = { min = 0, max = 100 }, token = { min = 0, max = 100 }, pages = { min = 1, max = 100 } }
+launch = { grid = ["1"], block = ["32"] }
+args = [
+  { name = "y", kind = "output", dtype = "f32", shape = ["B", "d: 3"] },
+  { name = "k", kind = "input", dtype = "f16", shape = ["page: pages", "slot: 4", "d: 3"], live = ")toml" +
+                live + R"toml(" },
+  { name = "table", kind = "index", dtype = "i64", shape = ["B", "W: ceil_div(token, 4)"], domain = "0..pages - 1", live = "W < ceil_div(lens[B], 4)" },
+  { name = "lens", kind = "index", dtype = "i64", shape = ["B"], domain = "0..token" },
+]
+[formula]
+y = "sum(where(token < lens, k[page = table[W = token / 4], slot = token % 4], 0), token)"
+)toml");
+}
+
+TEST(InputValues, ElementsThatNoIndexNamesArePoison) {
+  const Contract contract = paged_contract(
+      "any(page == table[B, token / 4] && token % 4 == slot && token < lens[B], B, token)");
+  int dead = 0, alive = 0;
+  for (const int sequences : {0, 1, 3, 9}) {
+    Case c;
+    c.kernel = "k";
+    c.sizes = {{"B", sequences}, {"token", 21}, {"pages", 20}};
+    c.values["k"] = {"equal", {{"value", 3}}};
+    c.value_seed = static_cast<uint64_t>(sequences);
+    const Instance instance = instantiate(contract, c);
+    const auto lens = values(instance, "lens", 0, sequences);
+    const auto table = values(instance, "table", 0, 6 * sequences);
+    std::vector<bool> used(80);
+    for (int b = 0; b < sequences; ++b)
+      for (int t = 0; t < lens[b]; ++t) used[table[6 * b + t / 4] * 4 + t % 4] = true;
+    const auto bits = [&](int first, int count) {
+      std::vector<uint16_t> out(static_cast<size_t>(count));
+      logical_values(instance, *instance.find("k"), first, count,
+                     reinterpret_cast<uint8_t*>(out.data()));
+      return out;
+    };
+    const auto k = bits(0, 240);
+    const uint64_t three = round_to_bits(DType::f16, 3);
+    for (int i = 0; i < 240; ++i) {
+      EXPECT_EQ(k[i], used[i / 3] ? three : poison_bits(DType::f16)) << i;
+      (used[i / 3] ? alive : dead) += 1;
+    }
+    // One element at a time, backwards: the answer does not depend on the order.
+    for (int i = 239; i >= 0; i -= 7) EXPECT_EQ(bits(i, 1)[0], k[i]) << i;
+  }
+  EXPECT_GT(dead, 100);
+  EXPECT_GT(alive, 100);
+}
+
+TEST(InputValues, APlaceThatAnyUsedElementSharesIsNoPoison) {
+  // All pages in one place: what a token of any page uses is used.
+  Contract contract = parsed(R"toml(
+name = "k"
+source = { cuda = "kernel.cu", entry = "k" }
+sizes = { b = { min = 0, max = 100 }, n = { min = 0, max = 100 } }
+launch = { grid = ["1"], block = ["32"] }
+args = [
+  { name = "y", kind = "output", dtype = "f32", shape = ["b"] },
+  { name = "x", kind = "input", dtype = "f32", shape = ["b", "n"], strides = ["any", 1], live = "n < lens[b]" },
+  { name = "k", kind = "input", dtype = "f32", shape = ["page: 9", "n"], strides = ["any", 1], live = "any(page == ids[b], b)" },
+  { name = "lens", kind = "index", dtype = "i64", shape = ["b"], domain = "0..n" },
+  { name = "ids", kind = "index", dtype = "i64", shape = ["b"], domain = "0..8" },
+]
+[formula]
+y = "sum(where(n < lens, x + k[page = ids], 0), n)"
+)toml");
+  Case c;
+  c.kernel = "k";
+  c.sizes = {{"b", 2}, {"n", 4}};
+  c.values["x"] = c.values["k"] = {"equal", {{"value", 3}}};
+  c.layouts["x"].strides = c.layouts["k"].strides = {0, 1};
+  c.values["lens"] = {"index_ramp", {{"step", 3}}};
+  c.values["ids"] = {"index_last", {}};
+  const Instance instance = instantiate(contract, c);
+  ASSERT_EQ(values(instance, "lens", 0, 2), (std::vector<int64_t>{0, 3}));
+  for (const char* operand : {"x", "k"}) {
+    std::vector<float> read(4);
+    storage_bytes(instance, *instance.find(operand), 0, 16, reinterpret_cast<uint8_t*>(read.data()));
+    EXPECT_EQ(read, std::vector<float>(4, 3.0f)) << operand;
+  }
+}
+
+TEST(InputValues, AnyIsAConjunctionThatNamesElements) {
+  const auto refused = [](const std::string& live) {
+    try {
+      paged_contract(live);
+    } catch (const InputError& error) {
+      const std::string text = error.what();
+      const size_t at = text.find(": ");
+      return text.substr(at + 2, text.find("; expected any(") - at - 2);
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(refused("any(page == table[B, 0], B)"), "accepted");
+  EXPECT_EQ(refused("any(page == table[B, 0])"), "'any' names no dimension");
+  EXPECT_EQ(refused("any(token < lens[B], B, token)"), "'any' names no element of 'k'");
+  EXPECT_EQ(refused("any(page < table[B, 0] && slot == 0, B)"),
+            "'page < table[B, 0]' names an element of 'k' by more than an equality");
+  EXPECT_EQ(refused("any(page == 1 && page == table[B, 0], B)"), "a second index for 'page'");
+  EXPECT_EQ(refused("any(page == table[B, 0], slot)"),
+            "'slot' is no dimension that 'any' can run over beside 'k'");
+  EXPECT_EQ(refused("any(page == table[B, 0], seq)").substr(0, 50),
+            std::string("unknown dimension 'seq' in 'live' of 'k'; expected one of").substr(0, 50));
+  EXPECT_EQ(refused("!any(page == table[B, 0], B)").substr(0, 22), "unknown function 'any'");
+}
+
 }  // namespace
 }  // namespace assay

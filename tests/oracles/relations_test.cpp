@@ -294,5 +294,55 @@ TEST(Bernoulli, PlantedGeneratorsDoNot) {
   EXPECT_EQ(drawn(1.0, 10, [](int64_t k) { return k == 3 ? 0 : 1; }).rule, "R23");
 }
 
+/// Two masks, the second declared independent of the first.
+Verdict drawn_beside(double p, int64_t n, const std::function<int(int64_t)>& first,
+                     const std::function<int(int64_t)>& second) {
+  const std::string role = "{ op = \"bernoulli\", p = " + std::to_string(p) + ", mask = ";
+  Relation relation(
+      contract_of("[" + role + "\"a\" }, " + role + "\"b\", independent_of = \"given(a)\" }]",
+                  "{ name = \"a\", kind = \"output\", dtype = \"u8\", shape = [\"n\"] },"
+                  "{ name = \"b\", kind = \"output\", dtype = \"u8\", shape = [\"n\"] },"),
+      n, 0);
+  const Instance instance = relation.experiment.instance();
+  FakeRun run(instance);
+  for (int64_t k = 0; k < n; ++k) {
+    run.set("a", k, static_cast<uint64_t>(first(k)));
+    run.set("b", k, static_cast<uint64_t>(second(k)));
+  }
+  return relation.judge.judge(instance, run);
+}
+
+TEST(Bernoulli, IndependentMasksPass) {
+  for (uint64_t key = 1; key <= 40; ++key)
+    for (const double p : {0.0, 0.1, 0.5, 0.9, 1.0})
+      for (const int64_t n : {0, 1, 2, 100, 20000}) {
+        const auto draw = [&](uint64_t seed) {
+          return [&, seed](int64_t k) { return uniform(seed, k) < p ? 1 : 0; };
+        };
+        const Verdict verdict = drawn_beside(p, n, draw(key), draw(1000 + key));
+        EXPECT_EQ(verdict.wrong, 0) << key << " " << p << " " << n;
+      }
+}
+
+TEST(Bernoulli, MasksThatShareTheirNumbersDoNot) {
+  // How many elements of the second mask are drawn from the first one's numbers, `shift` on.
+  const auto rule = [](double p, int64_t n, int64_t shift) {
+    const auto draw = [p](int64_t k) { return uniform(1, k) < p ? 1 : 0; };
+    return drawn_beside(p, n, draw, [&](int64_t k) { return draw(k + shift); }).rule;
+  };
+  EXPECT_EQ(rule(0.5, 100, 0), "R23");
+  EXPECT_EQ(rule(0.9, 400, 0), "R23");
+  EXPECT_EQ(rule(0.1, 400, 0), "R23");
+  EXPECT_EQ(rule(0.5, 1000, 4), "R23");    // overlapping streams
+  EXPECT_EQ(rule(0.5, 1000, 256), "R23");
+  EXPECT_EQ(rule(0.5, 1000, 5000), "");
+  // The complement is as telling as the mask itself.
+  EXPECT_EQ(drawn_beside(
+                0.5, 100, [](int64_t k) { return uniform(1, k) < 0.5 ? 1 : 0; },
+                [](int64_t k) { return uniform(1, k) < 0.5 ? 0 : 1; })
+                .rule,
+            "R23");
+}
+
 }  // namespace
 }  // namespace assay
