@@ -2,7 +2,8 @@
 //
 // Mutation of our transpose, class 3 (tails): a thread writes where it has not read, and its write
 // is guarded with the sizes in the order of the read. Square matrices, and whole tiles, are right.
-// Seen by: the oracle (unwritten); out of bounds.
+// Seen by: the checker of uninitialised values (parts of a tile that were not loaded); unwritten;
+// out of bounds.
 #include "../../kernels/device_helpers.cuh"
 
 template <typename T>
