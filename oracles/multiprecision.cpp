@@ -257,6 +257,7 @@ N function_value(const std::string& name, const N& x, const N& y, bool& known, b
     return N(mp::ldexp(N(1), -kFarthestExponent));
   if (name == "erf" && mp::abs(x) > 30) return x > 0 ? N(1) : N(-1);
   if (name == "erfc" && x > 200) return N(mp::ldexp(N(1), -50000));
+  if (name == "erfc" && x < -30) return N(2);
   return of_one(name, x, known);
 }
 

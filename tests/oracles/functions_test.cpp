@@ -108,6 +108,7 @@ TEST(Functions, ErrorFunctionsOnEitherSideOfTheirSeries) {
            {"erfc", 10.375, 9.676383311708455e-49},
            {"erfc", 10.625, 4.959272327698882e-51},
            {"erfc", 26.0, 5.663192408856143e-296},
+           {"erfc", -1e178, 2.0},
            {"erfc", 1e-20, 1.0},
        }) {
     EXPECT_EQ(nearest_value(known.name, known.x, 0), known.value) << known.name << " " << known.x;
