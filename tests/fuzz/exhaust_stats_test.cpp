@@ -142,11 +142,11 @@ TEST(ExhaustBreaks, AStepAgainstTheExactDirectionIsOneInBothDirections) {
   EXPECT_EQ(breaks_of({{1, 1, 1}, {2, 2, 2}, {3, 3, 3}}).breaks, 0);
   EXPECT_EQ(breaks_of({{1, 3, 3}, {2, 2, 2}, {3, 1, 1}}).breaks, 0);
   const ErrorStats falls = breaks_of({{1, 1, 1}, {2, 2, 0.5}, {3, 3, 3}});
-  EXPECT_EQ(falls.breaks, 1) << "rises, but got falls from 1 to 0.5";
+  ASSERT_EQ(falls.breaks, 1) << "rises, but got falls from 1 to 0.5";
   EXPECT_EQ(falls.first_breaks[0].lower.inputs[0], 1u);
   EXPECT_EQ(falls.first_breaks[0].upper.inputs[0], 2u);
   const ErrorStats rises = breaks_of({{1, 3, 3}, {2, 2, 4}, {3, 1, 1}});
-  EXPECT_EQ(rises.breaks, 1) << "falls, but got rises from 3 to 4";
+  ASSERT_EQ(rises.breaks, 1) << "falls, but got rises from 3 to 4";
   EXPECT_EQ(rises.first_breaks[0].upper.inputs[0], 2u);
 }
 
@@ -172,11 +172,11 @@ TEST(ExhaustBreaks, BothZerosAreComparedWithBothNeighbours) {
   };
   EXPECT_EQ(negated(-0.0, 0).breaks, 0);
   const ErrorStats plus = negated(-0.01, 0);
-  EXPECT_EQ(plus.breaks, 1);
+  ASSERT_EQ(plus.breaks, 1);
   EXPECT_EQ(plus.first_breaks[0].lower.inputs[0], 0x0000u);
   EXPECT_EQ(plus.first_breaks[0].upper.inputs[0], 0x0001u);
   const ErrorStats minus = negated(-0.0, 0.01);
-  EXPECT_EQ(minus.breaks, 1);
+  ASSERT_EQ(minus.breaks, 1);
   EXPECT_EQ(minus.first_breaks[0].lower.inputs[0], 0x8001u);
   EXPECT_EQ(minus.first_breaks[0].upper.inputs[0], 0x8000u);
   EXPECT_EQ(negated(0.01, 0).breaks, 1) << "of +0 against the number below";
