@@ -35,20 +35,21 @@ struct InputSpace {
   std::vector<OperandSpace> operands;
   int64_t size = 0;
   bool sampled() const;
-  std::string text() const;  ///< "all 65536", "131072 sampled: 256 of each exponent and sign"
+  std::string text() const;  ///< "65536", "131072 sampled: 256 of each exponent and sign"
 };
 
-/// Throws InputError for a variant that is not elementwise or whose operands have no such space.
-/// `mantissas`: 0 for 256 of one operand, 4 of each of two.
+/// Throws InputError for a variant that is not elementwise or whose operands have no such space, at
+/// its line of the contract; without a place for a `mantissas` that is too large. `mantissas`: 0
+/// for 256 of one operand, 4 of each of two.
 InputSpace input_space(const Contract& contract, const Variant& variant, int64_t mantissas);
 
 /// The largest case whose elements are inputs first, first + 1, ... of the space, at most `count`
-/// of them. Throws InputError when the contract admits none.
+/// of them. Throws InputError when the contract admits none, with the reason.
 Case space_case(const Contract& contract, const InputSpace& space, int64_t first, int64_t count);
 /// Elements of such a case: its inputs.
 int64_t case_inputs(const Instance& instance, const InputSpace& space);
 
-// --- what is measured (exhaust_measure.cpp)
+// --- what is measured (exhaust_stats.cpp)
 // ----------------------------------------------------------
 
 /// Upper ends of the histogram's classes of error, in ulps of the output's type; after them comes
@@ -71,13 +72,18 @@ struct MonotonicityBreak {
   InputPoint lower, upper;
 };
 
-/// What the inputs of a unit, or of several, showed of one output.
+/// What the inputs of a unit, or of several, showed of one output. Each input is in exactly one of
+/// `inputs`, `outside_domain`, `faulted`, `not_alone` and `unwritten`; each of `inputs` in exactly
+/// one of `no_bound`, `special`, `incomparable` and the classes.
 struct ErrorStats {
   std::string output;
   DType type = DType::f32;
-  int64_t inputs = 0;
-  int64_t outside_domain = 0;     ///< inputs that the contract does not admit; not among `inputs`
-  int64_t no_bound = 0;           ///< nothing is documented there (R10); in no class below
+  int64_t inputs = 0;             ///< whose output was compared with the exact value
+  int64_t outside_domain = 0;     ///< that the contract does not admit
+  int64_t faulted = 0;            ///< alone in a case that faulted, hung or was refused
+  int64_t not_alone = 0;          ///< in such a case with others, not split any further
+  int64_t unwritten = 0;          ///< whose output the kernel did not write
+  int64_t no_bound = 0;           ///< nothing is documented there (R10): not judged
   int64_t special = 0;            ///< NaN and infinities that are what they must be
   int64_t incomparable = 0;       ///< NaN or infinity on one side only
   int64_t correctly_rounded = 0;  ///< of those in the classes
@@ -90,9 +96,24 @@ struct ErrorStats {
   int64_t breaks = 0;
   std::vector<MonotonicityBreak> first_breaks;  ///< at most kBreaksShown, by ascending input
   int64_t measured() const;                     ///< elements in the classes
+  int64_t judged() const { return inputs - no_bound; }
+  int64_t seen() const { return inputs + outside_domain + faulted + not_alone + unwritten; }
+  /// Whether each of `inputs` is counted once.
+  bool adds_up() const { return inputs == measured() + special + incomparable + no_bound; }
   void add(const ErrorStats& later);
 };
 inline constexpr size_t kBreaksShown = 4;
+
+/// The number that bits of a type stand for.
+double value_of(DType type, uint64_t bits);
+/// Counts one compared element; `bounded`: something is documented there.
+void count_error(ErrorStats& stats, const InputPoint& point, bool bounded);
+/// Looks for breaks between neighbours by the one operand's value, of type `operand`. Equal ones
+/// (the two zeros) are one place: each is compared with both neighbours. `points` are sorted.
+void find_breaks(DType operand, std::vector<InputPoint>& points, ErrorStats& stats);
+
+// --- how it is run (exhaust_measure.cpp)
+// ----------------------------------------------------------
 
 /// A unit of work: inputs [first, first + count) of a variant.
 struct ExhaustUnit {
@@ -104,7 +125,9 @@ struct ExhaustUnit {
 struct UnitResult {
   ExhaustUnit unit;
   std::string variant;  ///< its text
+  std::string space;    ///< InputSpace::text()
   std::string program;  ///< Program::key of what ran
+  int64_t cases = 0;    ///< that were run to measure, those of which one faulted included
   std::vector<ErrorStats> outputs;
   std::vector<Finding> findings;        ///< each with a small case that shows it
   std::vector<std::string> case_files;  ///< one a finding, once written
@@ -112,7 +135,8 @@ struct UnitResult {
   double seconds = 0;
 };
 
-/// Runs one unit. nullopt: `stop` asked for an end before it was done.
+/// Runs one unit. A case in which the kernel faults is split until the inputs at fault stand alone
+/// and the others are measured. nullopt: `stop` asked for an end before it was done.
 std::optional<UnitResult> run_unit(Checker& checker, const InputSpace& space,
                                    const ExhaustUnit& unit, const std::function<bool()>& stop);
 
@@ -120,7 +144,8 @@ std::optional<UnitResult> run_unit(Checker& checker, const InputSpace& space,
 // --------------------------------------------------------------
 
 /// The finished units of one kernel, one line each, appended as they end: a run that is killed
-/// loses the units that it was at, and a line cut short is left out.
+/// loses the units that it was at, and a line cut short is left out. Of two lines of one unit the
+/// later holds: the source changed in between.
 class ExhaustJournal {
  public:
   /// Without a path nothing is kept. `identity`: what must be alike for results to be continued.
@@ -144,16 +169,24 @@ class ExhaustJournal {
   std::vector<UnitResult> known_;
 };
 
-// --- what is reported (exhaust_report.cpp, exhaust_json.cpp)
+// --- what is reported (exhaust_results.cpp, exhaust_report.cpp, exhaust_json.cpp)
 // -------------------------------------------------------------------
 
 struct VariantResult {
-  InputSpace space;
-  int64_t done = 0;  ///< inputs
+  InputSpace space;  ///< without operands when it was left out
+  int64_t ran = 0;   ///< inputs of the units that ended
+  int64_t cases = 0;
   std::vector<ErrorStats> outputs;
   std::vector<UnitResult> with_findings;
-  std::string skipped;
+  std::string skipped;    ///< why: the device does not support it, or its inputs cannot be listed
+  bool left_out = false;  ///< the latter
   double seconds = 0;
+  /// The least over the outputs: inputs that were compared, and those of them that were judged.
+  int64_t done() const;
+  int64_t judged() const;
+  int64_t outside() const;  ///< inputs that the contract does not admit
+  int64_t lost() const;     ///< the most over the outputs: faulted or unwritten
+  size_t finding_count() const;
 };
 
 struct ExhaustReport {
@@ -165,12 +198,23 @@ struct ExhaustReport {
   bool interrupted = false;
   double seconds = 0;
   int64_t finding_count() const;
+  int64_t cases() const;
   int64_t inputs_done() const;
-  int64_t inputs_total() const;
+  int64_t inputs_judged() const;
+  int64_t inputs_outside() const;
+  int64_t inputs_lost() const;
+  int64_t inputs_left() const;   ///< of variants that are not skipped: not run before the end
+  int64_t inputs_total() const;  ///< without those of skipped variants
+  int64_t variants_ran() const;
+  int64_t variants_skipped() const;
+  Exit exit() const;
+  std::string nothing_judged() const;  ///< why, when no input of any variant was judged
 };
 
 std::string exhaust_text(const ExhaustReport& report);
-std::string exhaust_json(const std::vector<ExhaustReport>& reports, int exit);
+std::string exhaust_json(const std::vector<ExhaustReport>& reports, double seconds);
+/// Of several kernels: findings, then nothing judged, then skipped.
+Exit exit_of(const std::vector<ExhaustReport>& reports);
 std::string exhaust_svg(const ExhaustReport& report);
 /// "x = -0.4375 (0xb700)".
 std::string input_text(const InputSpace& space, const InputPoint& point);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <iterator>
 #include <mutex>
 #include <ostream>
 #include <set>
@@ -14,7 +16,9 @@
 #include "fuzz/log.hpp"
 #include "fuzz/program.hpp"
 #include "fuzz/stop_signals.hpp"
+#include "fuzz/text_table.hpp"
 #include "fuzz/workers.hpp"
+#include "kernels_under_test/toml_document.hpp"
 
 namespace assay {
 
@@ -48,9 +52,7 @@ class ExhaustRun {
         contract_(contract),
         limits_(limits),
         folder_((options.out.empty() ? "out" : options.out) + "/" + contract.name) {
-    for (const Variant& variant : chosen_variants(contract, options.only, kMostVariants)) {
-      spaces_.push_back(input_space(contract, variant, options.mantissas));
-    }
+    list_spaces();
   }
 
   ExhaustReport run() {
@@ -70,11 +72,31 @@ class ExhaustRun {
   const std::string& folder() const { return folder_; }
 
  private:
-  /// What must be alike for results to be continued. The source may change: a unit tells the
-  /// program that it ran.
+  /// Variants whose inputs cannot be listed are left out by name where others can be.
+  void list_spaces() {
+    std::optional<InputError> first;
+    for (const Variant& variant : chosen_variants(contract_, options_.only, kMostVariants)) {
+      try {
+        spaces_.push_back(input_space(contract_, variant, options_.mantissas));
+      } catch (const InputError& error) {
+        if (error.where().file.empty()) throw;  // the command line's
+        if (!first) first = error;
+        VariantResult& left_out = left_out_.emplace_back();
+        left_out.space.variant = variant;
+        left_out.skipped = error.what();
+        left_out.left_out = true;
+      }
+    }
+    if (spaces_.empty() && first) throw InputError(*first);
+  }
+
+  /// What must be alike for results to be continued: what the contract says, not how it is written.
+  /// The source may change: a unit tells the program that it ran; and --mantissas: it tells its
+  /// inputs.
   std::string identity() const {
-    return contract_.name + " contract " + sha256_hex(read_text(contract_.path)).substr(0, 16) +
-           " device " + options_.device + " mantissas " + std::to_string(options_.mantissas);
+    const std::string contract = plain_text(parse_toml(read_text(contract_.path), contract_.path));
+    return contract_.name + " contract " + sha256_hex(contract).substr(0, 16) + " device " +
+           options_.device;
   }
 
   std::string current_program(const InputSpace& space) const {
@@ -85,30 +107,64 @@ class ExhaustRun {
 
   /// Units of the journal that ran the source as it is now.
   void take_known() {
-    std::map<std::string, size_t> by_text;
-    for (size_t v = 0; v < spaces_.size(); ++v) by_text[spaces_[v].variant.text()] = v;
+    std::map<std::pair<std::string, std::string>, size_t> by_text;
+    for (size_t v = 0; v < spaces_.size(); ++v) {
+      by_text[{spaces_[v].variant.text(), spaces_[v].text()}] = v;
+    }
     std::map<size_t, std::string> programs;
+    std::vector<std::string> older_cases;
     int64_t dropped = 0;
     for (UnitResult& result : journal_->known()) {
-      const auto found = by_text.find(result.variant);
-      if (found == by_text.end()) continue;  // not among --only
+      const auto found = by_text.find({result.variant, result.space});
+      if (found == by_text.end()) continue;  // not among --only, or of other --mantissas
       result.unit.variant = found->second;
       if (!programs.contains(found->second)) {
         programs[found->second] = current_program(spaces_[found->second]);
       }
-      if (programs[found->second] != result.program) {
-        ++dropped;
+      if (programs[found->second] == result.program) {
+        remember(std::move(result));
         continue;
       }
-      remember(std::move(result));
+      ++dropped;
+      older_cases.insert(older_cases.end(), result.case_files.begin(), result.case_files.end());
     }
     if (dropped > 0) {
-      notes_.push_back(std::to_string(dropped) + " results in " + folder_ +
-                       " are of an older source and were run again");
+      const bool moved = set_aside(older_cases);
+      notes_.push_back(counted(dropped, "result") + " in " + folder_ +
+                       (dropped == 1 ? " is" : " are") + " of an older source and " +
+                       (dropped == 1 ? "was" : "were") + " run again" +
+                       (moved ? "; the cases of " + std::string(dropped == 1 ? "its" : "their") +
+                                    " findings are in " + older_folder()
+                              : ""));
     }
     if (!results_.empty()) {
-      log_info("continues " + folder_ + ": " + std::to_string(results_.size()) + " units are done");
+      log_info("continues " + folder_ + ": " + counted(std::ssize(results_), "unit") +
+               (results_.size() == 1 ? " is" : " are") + " done");
     }
+  }
+
+  std::string older_folder() const { return folder_ + "/older"; }
+
+  /// Moves the cases of an older source out of findings/, but for those that a result of this one
+  /// has written again. True: there were some.
+  bool set_aside(const std::vector<std::string>& cases) const {
+    namespace fs = std::filesystem;
+    std::set<std::string> fresh;
+    for (const auto& [key, result] : results_) {
+      fresh.insert(result.case_files.begin(), result.case_files.end());
+    }
+    bool any = false;
+    for (const std::string& path : cases) {
+      std::error_code ignored;
+      if (fresh.contains(path) || !fs::is_regular_file(path, ignored)) continue;
+      make_folder(older_folder());
+      const std::string target = older_folder() + "/" + fs::path(path).filename().string();
+      std::error_code error;
+      fs::rename(path, target, error);
+      if (error) throw InputError({path}, "cannot move to " + target + ": " + error.message());
+      any = true;
+    }
+    return any;
   }
 
   void list_pending() {
@@ -161,7 +217,7 @@ class ExhaustRun {
       const std::string variant = plain_name(result.variant);
       const std::string path =
           folder + "/" + variant + (variant.empty() ? "" : "-") + slug(finding) + ".case";
-      finding.the_case.comments = {"found by `assay exhaust`", finding.message};
+      finding.the_case.comments = finding_comments("found by `assay exhaust`", finding);
       write_file(path, print_case(finding.the_case));
       result.case_files.push_back(path);
       fresh.push_back(std::move(finding));
@@ -192,7 +248,8 @@ class ExhaustRun {
       VariantResult& variant = report.variants[key.first];
       variant.seconds += result.seconds;
       if (!result.skipped.empty()) variant.skipped = result.skipped;
-      if (result.skipped.empty()) variant.done += result.unit.count;
+      variant.cases += result.cases;
+      if (result.skipped.empty()) variant.ran += result.unit.count;
       for (size_t i = 0; i < result.outputs.size(); ++i) {
         if (i < variant.outputs.size()) {
           variant.outputs[i].add(result.outputs[i]);
@@ -202,6 +259,7 @@ class ExhaustRun {
       }
       if (!result.findings.empty()) variant.with_findings.push_back(std::move(result));
     }
+    report.variants.insert(report.variants.end(), left_out_.begin(), left_out_.end());
     report.interrupted = StopSignals::asked();
     return report;
   }
@@ -219,6 +277,7 @@ class ExhaustRun {
   const Limits& limits_;
   const std::string folder_;
   std::vector<InputSpace> spaces_;
+  std::vector<VariantResult> left_out_;
   std::vector<std::string> notes_;
   ExhaustJournal* journal_ = nullptr;
   std::vector<ExhaustUnit> pending_;
@@ -228,19 +287,6 @@ class ExhaustRun {
   std::map<std::pair<size_t, int64_t>, UnitResult> results_;  ///< by variant and first input
   std::set<std::pair<size_t, std::string>> filed_;
 };
-
-Exit exit_of(const std::vector<ExhaustReport>& reports) {
-  bool skipped = false;
-  bool nothing = false;
-  for (const ExhaustReport& report : reports) {
-    if (report.finding_count() > 0) return Exit::findings;
-    bool skipped_here = false;
-    for (const VariantResult& variant : report.variants) skipped_here |= !variant.skipped.empty();
-    skipped |= skipped_here;
-    nothing |= report.inputs_done() == 0 && !skipped_here;
-  }
-  return nothing ? Exit::bad_input : skipped ? Exit::skipped : Exit::clean;
-}
 
 /// For the formats of CI systems: the findings, and one suite a kernel.
 Report ci_report(const std::vector<ExhaustReport>& reports) {
@@ -252,11 +298,14 @@ Report ci_report(const std::vector<ExhaustReport>& reports) {
     kernel.contract = report.contract;
     kernel.variants_total = report.variants_total;
     for (const VariantResult& variant : report.variants) {
+      // A variant that was left out is a case skipped; one that the device does not support ran
+      // one.
+      kernel.cases += variant.cases + (variant.left_out ? 1 : 0);
       if (!variant.skipped.empty()) ++kernel.skipped[variant.skipped];
-      if (variant.done == 0 && variant.skipped.empty()) continue;
-      ++kernel.cases;
-      kernel.judged += variant.done;
-      if (variant.skipped.empty()) kernel.variants.insert(variant.space.variant.text());
+      kernel.judged += variant.judged();
+      if (variant.skipped.empty() && variant.ran > 0) {
+        kernel.variants.insert(variant.space.variant.text());
+      }
       kernel.seconds += variant.seconds;
       for (const UnitResult& unit : variant.with_findings) {
         for (size_t i = 0; i < unit.findings.size(); ++i) {
@@ -270,9 +319,9 @@ Report ci_report(const std::vector<ExhaustReport>& reports) {
   return out;
 }
 
-void write_results(const ExhaustReport& report, const std::string& folder, int exit) {
+void write_results(const ExhaustReport& report, const std::string& folder) {
   write_file(folder + "/report.txt", exhaust_text(report));
-  write_file(folder + "/report.json", exhaust_json({report}, exit));
+  write_file(folder + "/report.json", exhaust_json({report}, report.seconds));
   write_file(folder + "/histogram.svg", exhaust_svg(report));
 }
 
@@ -289,12 +338,12 @@ Exit run_exhaust(const Options& options, Streams streams) {
     ExhaustRun run(options, *contract, limits);
     reports.push_back(run.run());
     if (!options.out.empty()) {
-      write_results(reports.back(), run.folder(), static_cast<int>(exit_of({reports.back()})));
+      write_results(reports.back(), run.folder());
     }
   }
   const Exit exit = exit_of(reports);
   if (options.json) {
-    streams.out << exhaust_json(reports, static_cast<int>(exit));
+    streams.out << exhaust_json(reports, limits.spent());
   } else if (options.format == Format::junit) {
     streams.out << junit_report(ci_report(reports));
   } else {
@@ -302,7 +351,9 @@ Exit run_exhaust(const Options& options, Streams streams) {
     if (options.format == Format::github) streams.out << github_report(ci_report(reports));
   }
   if (exit == Exit::bad_input) {
-    throw InputError({}, "no input was run before the time was over: nothing is proven");
+    for (const ExhaustReport& report : reports) {
+      if (report.exit() == exit) throw InputError({}, report.nothing_judged());
+    }
   }
   return exit;
 }

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstring>
 #include <thread>
+#include <tuple>
 
 #include "fuzz/exhaust.hpp"
 #include "fuzz/findings.hpp"
@@ -15,7 +16,9 @@ namespace assay {
 
 namespace {
 
-constexpr const char* kFirstLine = "assay-exhaust 1 ";
+/// The number is that of the lines' form.
+constexpr const char* kFirstLine = "assay-exhaust 2 ";
+constexpr const char* kAnyFirstLine = "assay-exhaust ";
 
 }  // namespace
 
@@ -45,19 +48,31 @@ ExhaustJournal::ExhaustJournal(std::string path, std::string identity) : path_(s
     write(head);
     return;
   }
-  if (!text.starts_with(kFirstLine)) throw InputError({path_, 1}, "this is no journal of exhaust");
+  if (!text.starts_with(kAnyFirstLine)) {
+    throw InputError({path_, 1}, "this is no journal of exhaust");
+  }
+  if (!text.starts_with(kFirstLine)) {
+    throw InputError(
+        {path_, 1},
+        "these results were written by another version of exhaust: give another --out, "
+        "or delete the file");
+  }
   if (!text.starts_with(head)) {
     throw InputError({path_, 1}, "these results are of another contract or other options (" +
                                      text.substr(0, head_end).substr(std::strlen(kFirstLine)) +
                                      "); expected " + identity +
                                      ": give another --out, or delete the file");
   }
+  std::map<std::tuple<std::string, std::string, int64_t>, size_t> places;
   size_t at = head.size();
   while (at < text.size()) {
     const size_t end = text.find('\n', at);
     if (end == std::string::npos) break;
     if (auto result = parse_unit_line(text.substr(at, end - at))) {
-      known_.push_back(std::move(*result));
+      const auto [place, fresh] =
+          places.try_emplace({result->variant, result->space, result->unit.first}, known_.size());
+      if (fresh) known_.emplace_back();
+      known_[place->second] = std::move(*result);
     }
     at = end + 1;
   }

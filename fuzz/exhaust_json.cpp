@@ -41,6 +41,9 @@ Json stats_json(const ErrorStats& stats) {
             {"type", std::string(name(stats.type))},
             {"inputs", stats.inputs},
             {"outside_domain", stats.outside_domain},
+            {"faulted", stats.faulted},
+            {"not_alone", stats.not_alone},
+            {"unwritten", stats.unwritten},
             {"no_bound", stats.no_bound},
             {"special", stats.special},
             {"incomparable", stats.incomparable},
@@ -62,6 +65,9 @@ ErrorStats stats_of(const Json& json) {
   stats.type = parse_dtype(json.at("type").get<std::string>()).value();
   stats.inputs = json.at("inputs");
   stats.outside_domain = json.at("outside_domain");
+  stats.faulted = json.at("faulted");
+  stats.not_alone = json.at("not_alone");
+  stats.unwritten = json.at("unwritten");
   stats.no_bound = json.at("no_bound");
   stats.special = json.at("special");
   stats.incomparable = json.at("incomparable");
@@ -82,19 +88,50 @@ ErrorStats stats_of(const Json& json) {
 }
 
 Json finding_json(const Finding& finding, const std::string& case_file) {
-  return {{"kernel", finding.kernel}, {"kind", finding.kind}, {"rule", finding.rule},
-          {"file", finding.file},     {"line", finding.line}, {"message", finding.message},
+  return {{"kernel", finding.kernel},
+          {"kind", finding.kind},
+          {"rule", finding.rule},
+          {"file", finding.shown_file()},
+          {"line", finding.shown_line()},
+          {"message", finding.message},
           {"case", case_file}};
 }
 
-Json variant_json(const VariantResult& result, const std::string& contract) {
+/// A finding's own place beside the one where the wrong value was stored.
+Json kept_finding_json(const Finding& finding, const std::string& case_file) {
+  Json json = finding_json(finding, case_file);
+  json["file"] = finding.file;
+  json["line"] = finding.line;
+  json["stored_file"] = finding.stored_file;
+  json["stored_line"] = finding.stored_line;
+  return json;
+}
+
+Finding finding_of(const Json& json) {
+  Finding finding;
+  finding.kernel = json.at("kernel");
+  finding.kind = json.at("kind");
+  finding.rule = json.at("rule");
+  finding.file = json.at("file");
+  finding.line = json.at("line");
+  finding.message = json.at("message");
+  finding.stored_file = json.at("stored_file");
+  finding.stored_line = json.at("stored_line");
+  return finding;
+}
+
+Json variant_json(const VariantResult& result) {
   Json row{{"variant", result.space.variant.text()},
+           {"cases", result.cases},
            {"inputs_total", result.space.size},
-           {"inputs_done", result.done},
+           {"inputs_done", result.done()},
+           {"inputs_judged", result.judged()},
+           {"inputs_outside", result.outside()},
+           {"inputs_lost", result.lost()},
            {"sampled", result.space.sampled()},
+           {"finding_count", result.finding_count()},
            {"seconds", result.seconds},
-           {"outputs", Json::array()},
-           {"findings", Json::array()}};
+           {"outputs", Json::array()}};
   if (!result.skipped.empty()) row["skipped"] = result.skipped;
   row["operands"] = Json::array();
   for (const OperandSpace& operand : result.space.operands) {
@@ -103,14 +140,45 @@ Json variant_json(const VariantResult& result, const std::string& contract) {
     row["operands"].push_back(std::move(one));
   }
   for (const ErrorStats& stats : result.outputs) row["outputs"].push_back(stats_json(stats));
-  for (const UnitResult& unit : result.with_findings) {
-    for (size_t i = 0; i < unit.findings.size(); ++i) {
-      Json finding = finding_json(unit.findings[i], unit.case_files[i]);
-      finding["command"] = repro_command({unit.findings[i], unit.case_files[i], contract});
-      row["findings"].push_back(std::move(finding));
-    }
+  return row;
+}
+
+Json kernel_json(const ExhaustReport& report) {
+  Json row{{"kernel", report.kernel},
+           {"contract", report.contract},
+           {"cases", report.cases()},
+           {"variants", report.variants_ran()},
+           {"variants_total", report.variants_total},
+           {"inputs_total", report.inputs_total()},
+           {"inputs_done", report.inputs_done()},
+           {"inputs_judged", report.inputs_judged()},
+           {"inputs_outside", report.inputs_outside()},
+           {"inputs_lost", report.inputs_lost()},
+           {"interrupted", report.interrupted},
+           {"finding_count", report.finding_count()},
+           {"seconds", report.seconds},
+           {"skipped", Json::object()},
+           {"notes", report.notes},
+           {"results", Json::array()}};
+  for (const VariantResult& result : report.variants) {
+    if (!result.skipped.empty()) row["skipped"][result.space.variant.text()] = result.skipped;
+    row["results"].push_back(variant_json(result));
   }
   return row;
+}
+
+/// Each with the variant that showed it.
+void add_findings(const ExhaustReport& report, Json& list) {
+  for (const VariantResult& result : report.variants) {
+    for (const UnitResult& unit : result.with_findings) {
+      for (size_t i = 0; i < unit.findings.size(); ++i) {
+        Json finding = finding_json(unit.findings[i], unit.case_files[i]);
+        finding["variant"] = unit.variant;
+        finding["command"] = repro_command({unit.findings[i], unit.case_files[i], report.contract});
+        list.push_back(std::move(finding));
+      }
+    }
+  }
 }
 
 std::string dumped(const Json& json, int indent) {
@@ -119,38 +187,41 @@ std::string dumped(const Json& json, int indent) {
 
 }  // namespace
 
-std::string exhaust_json(const std::vector<ExhaustReport>& reports, int exit) {
-  Json out{{"histogram_up_to_ulps", Json::array()}, {"kernels", Json::array()}, {"exit", exit}};
+std::string exhaust_json(const std::vector<ExhaustReport>& reports, double seconds) {
+  int64_t cases = 0, ran = 0, total = 0, skipped = 0;
+  Json findings = Json::array();
+  Json kernels = Json::array();
+  for (const ExhaustReport& report : reports) {
+    cases += report.cases();
+    ran += report.variants_ran();
+    total += report.variants_total;
+    skipped += report.variants_skipped();
+    add_findings(report, findings);
+    kernels.push_back(kernel_json(report));
+  }
+  Json out{{"cases", cases},
+           {"seconds", seconds},
+           {"variants", ran},
+           {"variants_total", total},
+           {"findings", findings},
+           {"skipped", skipped},
+           {"exit", static_cast<int>(exit_of(reports))},
+           {"histogram_up_to_ulps", Json::array()},
+           {"kernels", kernels}};
   for (size_t i = 0; i < kErrorClasses; ++i) {
     out["histogram_up_to_ulps"].push_back(error_class_name(i));
-  }
-  for (const ExhaustReport& report : reports) {
-    Json row{{"kernel", report.kernel},
-             {"contract", report.contract},
-             {"inputs_done", report.inputs_done()},
-             {"inputs_total", report.inputs_total()},
-             {"variants", report.variants.size()},
-             {"variants_total", report.variants_total},
-             {"interrupted", report.interrupted},
-             {"findings", report.finding_count()},
-             {"seconds", report.seconds},
-             {"notes", report.notes},
-             {"results", Json::array()}};
-    for (const VariantResult& result : report.variants) {
-      row["results"].push_back(variant_json(result, report.contract));
-    }
-    out["kernels"].push_back(std::move(row));
   }
   return dumped(out, 2) + "\n";
 }
 
 std::string unit_line(const UnitResult& result) {
-  Json json{{"variant", result.variant}, {"first", result.unit.first}, {"count", result.unit.count},
-            {"program", result.program}, {"skipped", result.skipped},  {"seconds", result.seconds},
-            {"outputs", Json::array()},  {"findings", Json::array()}};
+  Json json{{"variant", result.variant},  {"space", result.space},     {"first", result.unit.first},
+            {"count", result.unit.count}, {"program", result.program}, {"cases", result.cases},
+            {"skipped", result.skipped},  {"seconds", result.seconds}, {"outputs", Json::array()},
+            {"findings", Json::array()}};
   for (const ErrorStats& stats : result.outputs) json["outputs"].push_back(stats_json(stats));
   for (size_t i = 0; i < result.findings.size(); ++i) {
-    json["findings"].push_back(finding_json(result.findings[i], result.case_files[i]));
+    json["findings"].push_back(kept_finding_json(result.findings[i], result.case_files[i]));
   }
   return dumped(json, -1);
 }
@@ -160,20 +231,18 @@ std::optional<UnitResult> parse_unit_line(const std::string& line) {
     const Json json = Json::parse(line);
     UnitResult result;
     result.variant = json.at("variant");
+    result.space = json.at("space");
+    result.cases = json.at("cases");
     result.unit = {0, json.at("first"), json.at("count")};
     result.program = json.at("program");
     result.skipped = json.at("skipped");
     result.seconds = json.at("seconds");
-    for (const Json& stats : json.at("outputs")) result.outputs.push_back(stats_of(stats));
+    for (const Json& stats : json.at("outputs")) {
+      result.outputs.push_back(stats_of(stats));
+      if (!result.outputs.back().adds_up()) return std::nullopt;
+    }
     for (const Json& one : json.at("findings")) {
-      Finding finding;
-      finding.kernel = one.at("kernel");
-      finding.kind = one.at("kind");
-      finding.rule = one.at("rule");
-      finding.file = one.at("file");
-      finding.line = one.at("line");
-      finding.message = one.at("message");
-      result.findings.push_back(std::move(finding));
+      result.findings.push_back(finding_of(one));
       result.case_files.push_back(one.at("case"));
     }
     return result;

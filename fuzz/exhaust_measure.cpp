@@ -1,18 +1,25 @@
 // Runs a unit's cases and measures the error of every element.
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <numeric>
+#include <deque>
+#include <stdexcept>
+#include <utility>
 
 #include "fuzz/exhaust.hpp"
-#include "fuzz/findings.hpp"
 
 namespace assay {
 
 namespace {
 
 constexpr int64_t kCaseInputs = 1 << 16;
+/// What splitting may cost in a unit, a faulty run being 1: a kernel that faults everywhere costs
+/// about a second, and 25 inputs at fault among 2^20 stand alone.
+constexpr int64_t kMostSplitCost = 4096;
+/// A run that hangs may take its whole budget of instructions (`case_budget`, 50 ms and more).
+constexpr int64_t kHangCost = 128;
 
 /// One element as it was observed.
 struct Seen {
@@ -27,10 +34,6 @@ struct OutputPoints {
   ErrorStats stats;
   std::vector<InputPoint> points;  ///< kept for monotonicity: admitted, bounded, comparable
 };
-
-double value_of(DType type, uint64_t bits) {
-  return is_floating(type) ? to_double(type, bits) : static_cast<double>(to_integer(type, bits));
-}
 
 /// Elements of an operand, with and without what the contract's domain and NaN policy replace.
 std::vector<uint64_t> element_bits(const Instance& instance, const Tensor& tensor) {
@@ -51,123 +54,122 @@ std::vector<uint64_t> wanted_bits(const Instance& instance, Tensor tensor) {
   return element_bits(instance, tensor);
 }
 
-void count_error(ErrorStats& stats, const InputPoint& point, bool bounded) {
-  const bool floating = is_floating(stats.type);
-  const double got = value_of(stats.type, point.got_bits);
-  const double exact = point.exact;
-  bool rounded = floating ? round_to_bits(stats.type, exact) == point.got_bits : got == exact;
-  if (floating && got == 0 && value_of(stats.type, round_to_bits(stats.type, exact)) == 0) {
-    rounded = true;  // of either sign
-  }
-  const bool comparable = std::isfinite(got) && std::isfinite(exact);
-  double error = 0;
-  if (comparable) {
-    error = std::fabs(got - exact) / (floating ? ulp(stats.type, exact) : 1);
-    // The exact value is known to a fraction of an ulp: a tie stays half of one.
-    if (rounded) error = std::min(error, 0.5);
-  }
-  if (!bounded) {
-    ++stats.no_bound;
-    if (comparable && error > stats.max_unbounded_ulps) {
-      stats.max_unbounded_ulps = error;
-      stats.max_unbounded_at = point;
-    }
-    return;
-  }
-  if (!comparable) {
-    const bool both_nan = std::isnan(got) && std::isnan(exact);
-    ++(both_nan || got == exact || rounded ? stats.special : stats.incomparable);
-    return;
-  }
-  stats.correctly_rounded += rounded || (!floating && error <= 0.5) ? 1 : 0;
-  const auto edge = std::lower_bound(kErrorEdges.begin(), kErrorEdges.end(), error);
-  ++stats.classes[static_cast<size_t>(edge - kErrorEdges.begin())];
-  if (error > stats.max_ulps) {
-    stats.max_ulps = error;
-    stats.max_at = point;
-  }
-}
+/// A case in which the kernel faulted, hung or was refused.
+struct FaultyCase {
+  Case the_case;
+  int64_t first = 0;
+  int64_t inputs = 0;
+};
 
-/// Neighbours by the operand's value; equal ones (the two zeros) have no order.
-void find_breaks(const OperandSpace& space, OutputPoints& output) {
-  std::vector<InputPoint>& points = output.points;
-  std::stable_sort(points.begin(), points.end(), [&](const InputPoint& a, const InputPoint& b) {
-    return value_of(space.type, a.inputs[0]) < value_of(space.type, b.inputs[0]);
-  });
-  ErrorStats& stats = output.stats;
-  stats.ordered = true;
-  for (size_t i = 1; i < points.size(); ++i) {
-    const InputPoint& lower = points[i - 1];
-    const InputPoint& upper = points[i];
-    if (value_of(space.type, lower.inputs[0]) == value_of(space.type, upper.inputs[0])) continue;
-    const double rise = upper.exact - lower.exact;
-    const double got_rise =
-        value_of(stats.type, upper.got_bits) - value_of(stats.type, lower.got_bits);
-    const double unit = is_floating(stats.type)
-                            ? std::max(ulp(stats.type, lower.exact), ulp(stats.type, upper.exact))
-                            : 1;
-    if (!(std::fabs(rise) > 2 * kObservedUlps * unit)) continue;  // its direction is not known
-    if (!(rise > 0 ? got_rise < 0 : got_rise > 0)) continue;
-    ++stats.breaks;
-    if (stats.first_breaks.size() < kBreaksShown) stats.first_breaks.push_back({lower, upper});
-  }
-}
+/// A finding with the smallest case that showed it.
+struct SmallFinding {
+  Finding finding;
+  int64_t first = 0;
+  int64_t inputs = 0;
+};
 
 class UnitRun {
  public:
-  UnitRun(Checker& checker, const InputSpace& space, const ExhaustUnit& unit)
-      : checker_(checker), space_(space) {
+  UnitRun(Checker& checker, const InputSpace& space, const ExhaustUnit& unit,
+          const std::function<bool()>& stop)
+      : checker_(checker), space_(space), stop_(stop) {
     result_.unit = unit;
     result_.variant = space.variant.text();
+    result_.space = space.text();
   }
 
-  std::optional<UnitResult> run(const std::function<bool()>& stop) {
+  std::optional<UnitResult> run() {
     const auto start = std::chrono::steady_clock::now();
     const int64_t end = result_.unit.first + result_.unit.count;
-    for (int64_t first = result_.unit.first; first < end;) {
-      if (stop()) return std::nullopt;
-      const Case c =
-          space_case(checker_.contract(), space_, first, std::min(kCaseInputs, end - first));
-      first += check(c, first);
-      if (!result_.skipped.empty()) break;
+    for (int64_t first = result_.unit.first; first < end && result_.skipped.empty();) {
+      if (stop_()) return std::nullopt;
+      first += check(first, std::min(kCaseInputs, end - first));
+      if (!split_faulty()) return std::nullopt;
     }
-    if (space_.operands.size() == 1 && result_.skipped.empty()) {
-      for (OutputPoints& output : outputs_) find_breaks(space_.operands[0], output);
+    for (OutputPoints& output : outputs_) {
+      if (space_.operands.size() == 1 && result_.skipped.empty()) {
+        find_breaks(space_.operands[0].type, output.points, output.stats);
+      }
+      if (!output.stats.adds_up()) throw std::logic_error("exhaust counts an input twice");
+      result_.outputs.push_back(std::move(output.stats));
     }
-    for (OutputPoints& output : outputs_) result_.outputs.push_back(std::move(output.stats));
-    for (const FindingSet::Entry& entry : findings_.sorted()) {
-      result_.findings.push_back(entry.finding);
-    }
+    take_findings();
     result_.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return std::move(result_);
   }
 
  private:
-  /// Runs a case; returns its inputs.
-  int64_t check(const Case& c, int64_t first) {
+  /// Runs the largest case from `first` on of at most `count` inputs; returns how many it has.
+  int64_t check(int64_t first, int64_t count) {
+    const Case c = space_case(checker_.contract(), space_, first, count);
     std::map<const Tensor*, std::vector<Seen>> seen;
     JudgeOptions judging;
     judging.observer = [&](const Observation& o) {
       seen[&o.output].push_back({o.logical, o.got_bits, o.exact, o.bounded});
     };
     const CheckResult result = checker_.check(c, case_options(), judging);
+    ++result_.cases;
     if (result.programs && !result.programs->empty()) {
       result_.program = result.programs->front().key;
     }
-    if (result.run.status == RunStatus::unsupported) result_.skipped = result.skipped;
     const int64_t inputs = case_inputs(*result.instance, space_);
-    measure(*result.instance, seen);
-    for (const Finding& finding : result.findings) {
-      if (findings_.contains(finding)) continue;
-      findings_.add(small_finding(finding, result, first, inputs), first);
+    if (result.run.status == RunStatus::unsupported) {
+      result_.skipped = result.skipped;
+      return inputs;
+    }
+    for (const Finding& finding : result.findings) note(finding, result, first, inputs);
+    if (result.run.status == RunStatus::completed) {
+      measure(*result.instance, seen);
+    } else {
+      split_cost_ += result.run.status == RunStatus::hang ? kHangCost : 1;
+      faulty_.push_back({c, first, inputs});
     }
     return inputs;
   }
 
-  void measure(const Instance& instance, const std::map<const Tensor*, std::vector<Seen>>& seen) {
+  /// Halves faulty cases, the first ones first, until single inputs are at fault or it has cost
+  /// enough. False: stopped.
+  bool split_faulty() {
+    for (; !faulty_.empty(); faulty_.pop_front()) {
+      if (stop_()) return false;
+      const FaultyCase faulty = faulty_.front();
+      const bool whole = faulty.inputs == 1 || split_cost_ >= kMostSplitCost;
+      if (whole || !result_.skipped.empty()) {
+        count_faulty(faulty.the_case, faulty.inputs == 1);
+        continue;
+      }
+      // Powers of two stay: a contract may admit multiples of one only.
+      const auto half =
+          static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(faulty.inputs - 1)));
+      const int64_t end = faulty.first + faulty.inputs;
+      if (!fits(faulty.first, half) || !fits(faulty.first + half, end - faulty.first - half)) {
+        count_faulty(faulty.the_case, false);
+        continue;
+      }
+      for (int64_t at = faulty.first; at < end;) {
+        const int64_t part = at < faulty.first + half ? faulty.first + half : end;
+        at += check(at, part - at);
+      }
+    }
+    return true;
+  }
+
+  /// Whether one case holds exactly these inputs.
+  bool fits(int64_t first, int64_t count) const {
+    try {
+      const Case c = space_case(checker_.contract(), space_, first, count);
+      return case_inputs(instantiate(checker_.contract(), c), space_) == count;
+    } catch (const InputError&) {
+      return false;
+    }
+  }
+
+  /// The inputs of a case, an array an operand; and which of them the contract admits.
+  std::vector<std::vector<uint64_t>> inputs_of(const Instance& instance,
+                                               std::vector<bool>& admitted) const {
     std::vector<std::vector<uint64_t>> inputs;
-    std::vector<bool> admitted(static_cast<size_t>(case_inputs(instance, space_)), true);
+    admitted.assign(static_cast<size_t>(case_inputs(instance, space_)), true);
     for (const OperandSpace& operand : space_.operands) {
       const Tensor& tensor = instance.tensors[static_cast<size_t>(operand.operand)];
       inputs.push_back(element_bits(instance, tensor));
@@ -176,6 +178,12 @@ class UnitRun {
         if (wanted[i] != inputs.back()[i]) admitted[i] = false;
       }
     }
+    return inputs;
+  }
+
+  /// Calls `visit(tensor, output)` for the outputs of a case.
+  template <typename Visit>
+  void each_output(const Instance& instance, const Visit& visit) {
     size_t position = 0;
     for (const Tensor& tensor : instance.tensors) {
       if (!tensor.present || !tensor.is_judged()) continue;
@@ -184,20 +192,41 @@ class UnitRun {
         outputs_.back().stats.output = tensor.spec->name;
         outputs_.back().stats.type = tensor.dtype;
       }
-      OutputPoints& output = outputs_[position++];
+      visit(tensor, outputs_[position++]);
+    }
+  }
+
+  void count_faulty(const Case& c, bool alone) {
+    const Instance instance = instantiate(checker_.contract(), c);
+    std::vector<bool> admitted;
+    inputs_of(instance, admitted);
+    each_output(instance, [&](const Tensor&, OutputPoints& output) {
+      ErrorStats& stats = output.stats;
+      stats.outside_domain += std::count(admitted.begin(), admitted.end(), false);
+      (alone ? stats.faulted : stats.not_alone) +=
+          std::count(admitted.begin(), admitted.end(), true);
+    });
+  }
+
+  void measure(const Instance& instance, const std::map<const Tensor*, std::vector<Seen>>& seen) {
+    std::vector<bool> admitted;
+    const std::vector<std::vector<uint64_t>> inputs = inputs_of(instance, admitted);
+    each_output(instance, [&](const Tensor& tensor, OutputPoints& output) {
       output.stats.outside_domain += std::count(admitted.begin(), admitted.end(), false);
-      output.stats.inputs += std::count(admitted.begin(), admitted.end(), true);
+      std::vector<bool> left = admitted;
       const auto found = seen.find(&tensor);
-      if (found == seen.end()) continue;
-      for (const Seen& one : found->second) {
+      for (const Seen& one : found == seen.end() ? std::vector<Seen>{} : found->second) {
         const auto at = static_cast<size_t>(one.logical);
-        if (!admitted[at]) continue;
+        if (!left[at]) continue;
+        left[at] = false;
+        ++output.stats.inputs;
         InputPoint point{{}, one.got_bits, one.exact};
         for (const auto& bits : inputs) point.inputs.push_back(bits[at]);
         count_error(output.stats, point, one.bounded);
         keep(output, std::move(point), one.bounded);
       }
-    }
+      output.stats.unwritten += std::count(left.begin(), left.end(), true);
+    });
   }
 
   void keep(OutputPoints& output, InputPoint point, bool bounded) const {
@@ -208,73 +237,58 @@ class UnitRun {
     if (numbers) output.points.push_back(std::move(point));
   }
 
-  /// The finding with the smallest case around its element that shows it still.
-  Finding small_finding(const Finding& finding, const CheckResult& result, int64_t first,
-                        int64_t inputs) {
-    Finding found = finding;
-    found.the_case.recorded = recorded_of(finding, result);
+  /// Keeps a finding when no smaller case has shown it.
+  void note(const Finding& finding, const CheckResult& result, int64_t first, int64_t inputs) {
+    const auto [at, fresh] = findings_.try_emplace(finding.identity());
+    SmallFinding& kept = at->second;
+    if (!fresh && kept.inputs <= inputs) return;
+    kept = {finding, first, inputs};
+    checker_.locate(result, kept.finding);
+    kept.finding.the_case.recorded = recorded_of(finding, result);
     const int64_t element = shown_element(result.verdict).second;
-    if (element < 0 || element >= inputs) return found;
-    try {
-      const Case small = space_case(checker_.contract(), space_, first + element, 1);
-      const CheckResult again = checker_.check(small);
-      for (const Finding& other : again.findings) {
-        if (other.identity() != finding.identity()) continue;
-        found.the_case = small;
-        found.the_case.recorded = recorded_of(other, again);
-        break;
-      }
-    } catch (const InputError&) {
-      // The contract admits no case of one element: the whole one serves.
+    if (element >= 0 && element < inputs) show_alone(first + element, kept);
+  }
+
+  /// Makes the finding's case the one of a single input, where that shows it too.
+  void show_alone(int64_t input, SmallFinding& kept) {
+    if (!fits(input, 1)) return;
+    const Case small = space_case(checker_.contract(), space_, input, 1);
+    const CheckResult again = checker_.check(small);
+    for (const Finding& other : again.findings) {
+      if (other.identity() != kept.finding.identity()) continue;
+      kept.finding.the_case = small;
+      kept.finding.the_case.recorded = recorded_of(other, again);
+      kept.first = input;
+      kept.inputs = 1;
+      return;
     }
-    return found;
+  }
+
+  void take_findings() {
+    std::vector<SmallFinding> sorted;
+    for (auto& [identity, one] : findings_) sorted.push_back(std::move(one));
+    std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+      return std::pair(a.first, cause_rank(a.finding.kind)) <
+             std::pair(b.first, cause_rank(b.finding.kind));
+    });
+    for (SmallFinding& one : sorted) result_.findings.push_back(std::move(one.finding));
   }
 
   Checker& checker_;
   const InputSpace& space_;
+  const std::function<bool()>& stop_;
   UnitResult result_;
   std::vector<OutputPoints> outputs_;
-  FindingSet findings_;
+  std::map<std::string, SmallFinding> findings_;
+  std::deque<FaultyCase> faulty_;
+  int64_t split_cost_ = 0;
 };
 
 }  // namespace
 
-std::string error_class_name(size_t position) {
-  static const std::array<const char*, kErrorClasses> names{
-      "0", "1/8", "1/4", "3/8", "1/2", "3/4", "1", "2", "4", "16", "256", "4096", "65536", "more"};
-  return names[position];
-}
-
-int64_t ErrorStats::measured() const {
-  return std::accumulate(classes.begin(), classes.end(), int64_t{0});
-}
-
-void ErrorStats::add(const ErrorStats& later) {
-  inputs += later.inputs;
-  outside_domain += later.outside_domain;
-  no_bound += later.no_bound;
-  special += later.special;
-  incomparable += later.incomparable;
-  correctly_rounded += later.correctly_rounded;
-  for (size_t i = 0; i < classes.size(); ++i) classes[i] += later.classes[i];
-  if (later.max_ulps > max_ulps) {
-    max_ulps = later.max_ulps;
-    max_at = later.max_at;
-  }
-  if (later.max_unbounded_ulps > max_unbounded_ulps) {
-    max_unbounded_ulps = later.max_unbounded_ulps;
-    max_unbounded_at = later.max_unbounded_at;
-  }
-  ordered |= later.ordered;
-  breaks += later.breaks;
-  for (const MonotonicityBreak& one : later.first_breaks) {
-    if (first_breaks.size() < kBreaksShown) first_breaks.push_back(one);
-  }
-}
-
 std::optional<UnitResult> run_unit(Checker& checker, const InputSpace& space,
                                    const ExhaustUnit& unit, const std::function<bool()>& stop) {
-  return UnitRun(checker, space, unit).run(stop);
+  return UnitRun(checker, space, unit, stop).run();
 }
 
 }  // namespace assay

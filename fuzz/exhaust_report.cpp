@@ -1,6 +1,7 @@
 // The results of `assay exhaust` as text and as a picture.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "fuzz/exhaust.hpp"
 #include "fuzz/text_table.hpp"
@@ -18,9 +19,19 @@ std::string bits_text(DType type, uint64_t bits) {
   return format_text("0x%0*llx", bit_width(type) / 4, static_cast<unsigned long long>(bits));
 }
 
+/// Digits enough to tell on which side of the histogram's edges it lies: 0.50003 is no 0.5.
 std::string ulps_text(double ulps) {
   if (ulps < 0) return "-";
-  return ulps < 1e4 ? format_text("%.4g", ulps) : format_text("%.3e", ulps);
+  if (ulps >= 1e4) return format_text("%.3e", ulps);
+  const auto side = [](double value, double edge) { return (value > edge) - (value < edge); };
+  for (int digits = 4;; ++digits) {
+    const std::string text = format_text("%.*g", digits, ulps);
+    const double read = std::strtod(text.c_str(), nullptr);
+    const bool told = std::all_of(kErrorEdges.begin(), kErrorEdges.end(), [&](double edge) {
+      return side(read, edge) == side(ulps, edge);
+    });
+    if (told || digits == 17) return text;
+  }
 }
 
 std::string count_text(int64_t count) { return std::to_string(count); }
@@ -32,10 +43,13 @@ std::string row_name(const VariantResult& result, const ErrorStats& stats) {
   return result.outputs.size() > 1 ? text + " " + stats.output : text;
 }
 
+/// "all 65536", "all 1025 admitted of 65536", "4096 of 65536 pairs".
 std::string done_text(const VariantResult& result) {
   const std::string whole = result.space.text();
-  if (result.done == result.space.size) return whole;
-  return std::to_string(result.done) + " of " + whole;
+  const int64_t done = result.done();
+  if (done == result.space.size) return (result.space.sampled() ? "" : "all ") + whole;
+  const bool admitted = done > 0 && done + result.outside() == result.space.size;
+  return (admitted ? "all " + count_text(done) + " admitted" : count_text(done)) + " of " + whole;
 }
 
 std::string rounded_text(const ErrorStats& stats) {
@@ -50,12 +64,11 @@ std::string error_table(const ExhaustReport& report) {
   std::vector<std::vector<std::string>> rows{
       {"variant", "inputs", "max ulps", "rounded %", "no bound", "breaks", "findings", "worst at"}};
   for (const VariantResult& result : report.variants) {
-    size_t findings = 0;
-    for (const UnitResult& unit : result.with_findings) findings += unit.findings.size();
     for (const ErrorStats& stats : result.outputs) {
       rows.push_back({row_name(result, stats), done_text(result), ulps_text(stats.max_ulps),
                       rounded_text(stats), count_text(stats.no_bound),
-                      stats.ordered ? count_text(stats.breaks) : "-", std::to_string(findings),
+                      stats.ordered ? count_text(stats.breaks) : "-",
+                      std::to_string(result.finding_count()),
                       stats.max_ulps < 0 ? "-" : input_text(result.space, stats.max_at)});
     }
   }
@@ -95,17 +108,45 @@ std::string break_text(const VariantResult& result, const ErrorStats& stats) {
   return text;
 }
 
-std::string notes_text(const ExhaustReport& report) {
-  std::string text;
+/// A line a reason, in the order in which they come.
+std::string skipped_text(const ExhaustReport& report) {
+  std::vector<std::pair<std::string, std::string>> names;  // by reason
   for (const VariantResult& result : report.variants) {
-    if (!result.skipped.empty()) {
-      text += result.space.variant.text() + ": skipped: " + result.skipped + "\n";
+    if (result.skipped.empty()) continue;
+    auto at = std::find_if(names.begin(), names.end(),
+                           [&](const auto& one) { return one.first == result.skipped; });
+    if (at == names.end()) at = names.insert(at, {result.skipped, ""});
+    const std::string variant = result.space.variant.text();
+    at->second += (at->second.empty() ? "" : ", ") + (variant.empty() ? "(one variant)" : variant);
+  }
+  std::string text;
+  for (const auto& [reason, variants] : names) text += variants + ": skipped: " + reason + "\n";
+  return text;
+}
+
+/// Inputs that have no place in the table, by reason.
+std::string uncompared_text(const VariantResult& result, const ErrorStats& stats) {
+  std::string text;
+  const auto line = [&](int64_t count, const char* what) {
+    if (count > 0) {
+      text += row_name(result, stats) + ": " + counted(count, "input") + " " + what + "\n";
     }
+  };
+  line(stats.outside_domain, "outside what the contract admits");
+  line(stats.faulted, "on which the kernel faults, not compared");
+  line(stats.not_alone, "in cases in which the kernel faults, not tried alone, not compared");
+  line(stats.unwritten, "whose output the kernel does not write");
+  if (stats.inputs > 0 && stats.judged() == 0) {
+    text += row_name(result, stats) + ": no input is judged: nothing is documented for any\n";
+  }
+  return text;
+}
+
+std::string notes_text(const ExhaustReport& report) {
+  std::string text = skipped_text(report);
+  for (const VariantResult& result : report.variants) {
     for (const ErrorStats& stats : result.outputs) {
-      if (stats.outside_domain > 0) {
-        text += row_name(result, stats) + ": " + count_text(stats.outside_domain) +
-                " inputs are outside what the contract admits\n";
-      }
+      text += uncompared_text(result, stats);
       if (stats.max_unbounded_ulps >= 0) {
         text += row_name(result, stats) + ": where nothing is documented (rule R10), at most " +
                 ulps_text(stats.max_unbounded_ulps) + " ulps, at " +
@@ -118,16 +159,33 @@ std::string notes_text(const ExhaustReport& report) {
   return text;
 }
 
-std::string verdict_text(const ExhaustReport& report) {
-  const int64_t findings = report.finding_count();
-  std::string text = findings > 0 ? std::to_string(findings) + " findings" : "clean";
-  text += ": " + report.kernel + ", " + count_text(report.inputs_done()) + " of " +
-          count_text(report.inputs_total()) + " inputs of " +
-          std::to_string(report.variants.size()) + " of " + count_text(report.variants_total) +
-          " variants" + format_text(" in %.1f s", report.seconds);
-  if (report.inputs_done() < report.inputs_total()) {
-    text += report.interrupted ? "; interrupted" : "; the time was over";
+std::string outcome_text(const ExhaustReport& report) {
+  switch (report.exit()) {
+    case Exit::findings:
+      return counted(report.finding_count(), "finding");
+    case Exit::skipped:
+      return "no findings, but " + counted(report.variants_skipped(), "variant") + " skipped";
+    case Exit::clean:
+      return "clean";
+    default:
+      return "no input was judged, nothing is proven";
   }
+}
+
+std::string verdict_text(const ExhaustReport& report) {
+  std::string text = outcome_text(report) + ": " + report.kernel + ", " +
+                     count_text(report.inputs_done()) + " of " +
+                     counted(report.inputs_total(), "input");
+  const auto part = [&](int64_t count, const char* what) {
+    if (count > 0) text += ", " + count_text(count) + " " + what;
+  };
+  text += " of " + count_text(report.variants_ran()) + " of " +
+          counted(report.variants_total, "variant") + format_text(" in %.1f s", report.seconds);
+  part(report.inputs_outside(), "outside what the contract admits");
+  part(report.inputs_done() - report.inputs_judged(), "without a documented bound");
+  part(report.inputs_lost(), "faulting or unwritten");
+  if (report.inputs_left() > 0)
+    text += report.interrupted ? "; interrupted" : "; the time was over";
   return text + "\n";
 }
 
@@ -165,26 +223,6 @@ std::string panel(const VariantResult& result, const ErrorStats& stats, int x, i
 
 }  // namespace
 
-int64_t ExhaustReport::finding_count() const {
-  size_t count = 0;
-  for (const VariantResult& result : variants) {
-    for (const UnitResult& unit : result.with_findings) count += unit.findings.size();
-  }
-  return static_cast<int64_t>(count);
-}
-
-int64_t ExhaustReport::inputs_done() const {
-  int64_t sum = 0;
-  for (const VariantResult& result : variants) sum += result.done;
-  return sum;
-}
-
-int64_t ExhaustReport::inputs_total() const {
-  int64_t sum = 0;
-  for (const VariantResult& result : variants) sum += result.space.size;
-  return sum;
-}
-
 std::string input_text(const InputSpace& space, const InputPoint& point) {
   std::string text;
   for (size_t i = 0; i < point.inputs.size(); ++i) {
@@ -201,8 +239,10 @@ std::string exhaust_text(const ExhaustReport& report) {
     for (const UnitResult& unit : result.with_findings) {
       for (size_t i = 0; i < unit.findings.size(); ++i) {
         const Finding& f = unit.findings[i];
-        text += f.file + ":" + std::to_string(f.line) + ": " + f.kernel + ": " + f.kind +
-                (f.rule == f.kind ? "" : " (" + f.rule + ")") + ": " + f.message + "\n";
+        text += f.shown_file() + (f.shown_line() > 0 ? ":" + std::to_string(f.shown_line()) : "") +
+                ": " + f.kernel + ": " + f.kind +
+                (f.rule == f.kind || f.rule.empty() ? "" : " (" + f.rule + ")") + ": " + f.message +
+                "\n";
         text += "  " + repro_command({f, unit.case_files[i], report.contract}) + "\n";
       }
     }

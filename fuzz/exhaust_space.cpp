@@ -1,7 +1,9 @@
 // Which inputs there are, and the cases that hold them.
 #include <algorithm>
+#include <optional>
 
 #include "fuzz/exhaust.hpp"
+#include "fuzz/text_table.hpp"
 #include "generators/generate.hpp"
 #include "oracles/elementwise.hpp"
 
@@ -57,22 +59,24 @@ std::map<std::string, int64_t> sizes_of(const Contract& contract, size_t a, int6
   std::map<std::string, int64_t> sizes;
   for (size_t i = 0; i < contract.sizes.size(); ++i) {
     const SizeSpec& size = contract.sizes[i];
-    const int64_t least = size.in.empty() ? std::max<int64_t>(size.min, 1) : size.in.front();
-    const int64_t most = size.in.empty() ? std::max(size.max, least) : least;
+    const int64_t most = size.in.empty() ? size.max : size.in.front();
+    const int64_t least = size.in.empty() ? std::min(std::max<int64_t>(size.min, 1), most) : most;
     const int64_t wanted = i == a ? value : i == b ? rest : least;
     sizes[size.name] = std::clamp(wanted, least, most);
   }
   return sizes;
 }
 
-/// Makes the case's sizes those of the most elements, at most `count`. False: none fits.
-bool fit_sizes(const Contract& contract, const InputSpace& space, int64_t count, Case& c) {
+/// Makes the case's sizes those of the most elements, at most `count`. Throws InputError when none
+/// fits: the contract's own reason against sizes, or that every case is larger.
+void fit_sizes(const Contract& contract, const InputSpace& space, int64_t count, Case& c) {
   std::map<std::string, int64_t> best;
-  int64_t most = 0;
+  int64_t most = 0, least = 0;
+  std::optional<InputError> refusal;
   const size_t n = std::max<size_t>(contract.sizes.size(), 1);
-  for (size_t a = 0; a < n; ++a) {
-    for (size_t b = 0; b < n; ++b) {
-      for (int64_t rest = 1; rest <= count && (rest == 1 || a != b); rest *= 2) {
+  for (size_t a = 0; a < n && most < count; ++a) {
+    for (size_t b = 0; b < n && most < count; ++b) {
+      for (int64_t rest = 1; rest <= count && (rest == 1 || a != b) && most < count; rest *= 2) {
         c.sizes = sizes_of(contract, a, count / rest, b, a == b ? count : rest);
         try {
           const int64_t inputs = case_inputs(instantiate(contract, c), space);
@@ -80,17 +84,22 @@ bool fit_sizes(const Contract& contract, const InputSpace& space, int64_t count,
             most = inputs;
             best = c.sizes;
           }
-        } catch (const InputError&) {
-          // The contract's relations do not admit these sizes.
+          if (inputs > count) least = least == 0 ? inputs : std::min(least, inputs);
+        } catch (const InputError& error) {
+          refusal = error;  // the contract's relations may not admit these sizes
         }
-        if (most == count) break;
       }
-      if (most == count) break;
     }
-    if (most == count) break;
   }
   c.sizes = best;
-  return most > 0;
+  if (most > 0) return;
+  if (refusal && least == 0) throw InputError(*refusal);
+  const SourceLocation where =
+      contract.sizes.empty() ? SourceLocation{contract.path} : contract.sizes.front().where;
+  throw InputError(where, least > 0
+                              ? "no case of at most " + counted(count, "element") +
+                                    ": the smallest that was tried has " + std::to_string(least)
+                              : "no case has an element: every size is 0");
 }
 
 ValueRecipe recipe_for(const OperandSpace& space, int64_t first, int64_t each) {
@@ -112,7 +121,7 @@ bool InputSpace::sampled() const {
 }
 
 std::string InputSpace::text() const {
-  std::string text = (sampled() ? "" : "all ") + std::to_string(size);
+  std::string text = std::to_string(size);
   if (operands.size() > 1) text += " pairs";
   for (const OperandSpace& space : operands) {
     if (!space.sampled) continue;
@@ -150,12 +159,7 @@ Case space_case(const Contract& contract, const InputSpace& space, int64_t first
     if (first % inner != 0) count = std::min(count, inner - first % inner);
     c.values[space.operands[1].name] = recipe_for(space.operands[1], first % inner, 1);
   }
-  if (!fit_sizes(contract, space, std::min(count, space.size - first), c)) {
-    check_case_against(contract, c, contract.path);  // says what is not admitted
-    throw InputError({contract.path}, "no sizes of '" + contract.name +
-                                          "' give a case of one element to " +
-                                          std::to_string(count));
-  }
+  fit_sizes(contract, space, std::min(count, space.size - first), c);
   return c;
 }
 

@@ -17,6 +17,14 @@ bool is_ordinary(const Case& c) {
   });
 }
 
+/// Whether a launch has a block: without one no instruction ran, and the variant was not reached.
+bool ran_anything(const Instance& instance) {
+  return std::any_of(
+      instance.launches.begin(), instance.launches.end(), [](const ResolvedLaunch& launch) {
+        return std::count(launch.grid.begin(), launch.grid.end(), 0) == 0;
+      });
+}
+
 bool is_wrong_memory(const Finding& f) {
   return f.kind == "stray_write" || f.kind == "uninitialised" || f.kind == "out_of_bounds" ||
          f.kind == "misaligned";
@@ -49,7 +57,7 @@ void KernelReport::add(const Case& c, const CheckResult& result, double spent) {
     ++skipped[result.skipped];
   } else {
     if (result.outcome == Outcome::skipped) ++unjudged[result.skipped];
-    variants.insert(c.variant().text());
+    if (ran_anything(*result.instance)) variants.insert(c.variant().text());
     for (const auto& [size, value] : c.sizes) {
       int64_t& most = largest_sizes[size];
       most = std::max(most, value);

@@ -6,6 +6,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <string_view>
 
 namespace assay {
@@ -164,6 +165,36 @@ TomlValue parse_toml(const std::string& text, const std::string& file) {
     throw InputError(where,
                      std::string(error.description()) + converter.hint(where, error.description()));
   }
+}
+
+std::string plain_text(const TomlValue& value) {
+  const auto with_length = [](const std::string& text) {
+    return std::to_string(text.size()) + ":" + text;
+  };
+  std::string out;
+  switch (value.kind) {
+    case TomlValue::Kind::string:
+    case TomlValue::Kind::date:
+      return with_length(value.text);
+    case TomlValue::Kind::integer:
+      return std::to_string(value.integer);
+    case TomlValue::Kind::real: {
+      char text[32];
+      std::snprintf(text, sizeof text, "%.17g r", value.real);
+      return text;
+    }
+    case TomlValue::Kind::boolean:
+      return value.boolean ? "true" : "false";
+    case TomlValue::Kind::array:
+      for (const TomlValue& item : value.items) out += plain_text(item) + ",";
+      return "[" + out + "]";
+    case TomlValue::Kind::table:
+      for (const TomlEntry& entry : value.entries) {
+        out += with_length(entry.key) + "=" + plain_text(entry.value) + ",";
+      }
+      return "{" + out + "}";
+  }
+  return out;
 }
 
 }  // namespace assay

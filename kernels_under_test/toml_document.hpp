@@ -39,4 +39,8 @@ const char* kind_name(TomlValue::Kind kind);
 /// Parses a whole document. Throws InputError for syntax errors and for keys that stand twice.
 TomlValue parse_toml(const std::string& text, const std::string& file);
 
+/// A document on one line, without comments, spacing and ways of writing: equal texts mean equal
+/// documents, whose tables have the same order.
+std::string plain_text(const TomlValue& value);
+
 }  // namespace assay

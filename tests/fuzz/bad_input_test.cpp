@@ -208,7 +208,7 @@ const std::vector<Mistake>& mistakes() {
        2,
        {"int_divide.toml:", "of type i32 has too many values"},
        [](auto&) {
-         return run_assay({"exhaust", "int_divide"});
+         return run_assay({"exhaust", "int_divide", "--only", "T=i32"});
        }},
       {"exhaust_only_an_unknown_name",
        2,

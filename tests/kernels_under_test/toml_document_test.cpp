@@ -45,6 +45,20 @@ TEST(TomlDocument, KindsAndValues) {
   EXPECT_STREQ(kind_name(document.find("t")->value.kind), "a table");
 }
 
+TEST(TomlDocument, PlainTextIsOfWhatIsSaidNotOfHow) {
+  const auto plain = [](const char* text) { return plain_text(parse_toml(text, "f.toml")); };
+  const std::string text = plain("a = [1, 'x']\nt = { u = true, v = 1.5 }\n");
+  EXPECT_EQ(plain("# c\na = [ 0x1,\n \"x\" ] # d\n[t]\nu=true\nv = 15e-1\n"), text);
+  EXPECT_NE(plain("a = [1, 'y']\nt = { u = true, v = 1.5 }\n"), text);
+  EXPECT_NE(plain("a = [2, 'x']\nt = { u = true, v = 1.5 }\n"), text);
+  EXPECT_NE(plain("a = [1, 'x']\nt = { u = false, v = 1.5 }\n"), text);
+  EXPECT_NE(plain("a = [1, 'x']\nt = { w = true, v = 1.5 }\n"), text);
+  EXPECT_NE(plain("a = [[1], 'x']\nt = { u = true, v = 1.5 }\n"), text);
+  EXPECT_NE(plain("v = 1"), plain("v = 1.0"));
+  EXPECT_NE(plain("v = '1'"), plain("v = 1"));
+  EXPECT_NE(plain("x = 1\ny = 2"), plain("y = 2\nx = 1")) << "lines of a formula have an order";
+}
+
 TEST(TomlDocument, SyntaxErrorsKeepTheirPlace) {
   try {
     parse_toml("a = 1\nb = = 2\n", "f.toml");
