@@ -167,7 +167,9 @@ class Starter {
   void rename(std::string& name) {
     if (!is_reserved_word(name)) return;
     const std::string written = name;
-    while (is_reserved_word(name) || taken(name)) name += "_";
+    std::string chosen = name + "_";
+    while (taken(chosen)) chosen += "_";  // `name` itself is still among the taken
+    name = chosen;
     renamed_ += "# " + name + " is `" + written +
                 "` in the source, which is a word of the contract's language.\n";
   }

