@@ -201,6 +201,7 @@ KernelSignature parse_kernel(const std::string& text, size_t place) {
       word = text.substr(word_at, i - word_at);
     } else if (text[i] == '(') {
       const size_t end = after_closing(text, i, '(', ')');
+      kernel.is_cut_off = end == text.size() && text.back() != ')';
       if (std::find(attributes.begin(), attributes.end(), word) == attributes.end()) {
         kernel.name = word;
         kernel.line =
@@ -239,6 +240,18 @@ std::vector<KernelSignature> kernel_signatures(const std::string& source_text) {
     if (!known) all.push_back(std::move(kernel));
   }
   return all;
+}
+
+int lanes_of_cxx(const std::string& type) {
+  if (!dtype_of_cxx(type)) return 1;
+  if (type.ends_with("bfloat162") || type.ends_with("half2")) return 2;
+  const std::string plain = type.substr(type.rfind(':') + 1);
+  for (const char* scalar : {"float", "double", "int", "uint"}) {
+    for (const int lanes : {2, 4}) {
+      if (plain == scalar + std::to_string(lanes)) return lanes;
+    }
+  }
+  return 1;
 }
 
 std::optional<DType> dtype_of_cxx(const std::string& type) {

@@ -27,6 +27,7 @@ struct KernelSignature {
   std::string name;
   std::string scope;  ///< "ns::" of the namespaces around it
   int line = 0;       ///< of the name, from 1
+  bool is_cut_off = false;  ///< the text ends inside its parameter list
   std::vector<KernelTemplateParameter> templates;
   std::vector<KernelParameter> parameters;
 };
@@ -37,5 +38,8 @@ std::vector<KernelSignature> kernel_signatures(const std::string& source_text);
 
 /// The element type of a C++ type's name ("unsigned int", "half2"); nullopt for others.
 std::optional<DType> dtype_of_cxx(const std::string& type);
+
+/// Elements of that type in one of a C++ type: 4 of float4, 2 of __half2, 1 of others.
+int lanes_of_cxx(const std::string& type);
 
 }  // namespace assay

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <fstream>
 #include <limits>
+#include <tuple>
 
 #include "generators/generate.hpp"
 
@@ -15,8 +16,18 @@ std::string base_name(const std::string& path) { return path.substr(path.rfind('
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
+/// Where a launch is refused: at its line in the contract, which states grid, block and shared
+/// memory.
+SourceLocation refused_launch(const Diagnostic& d, const CheckResult& result) {
+  for (const ResolvedLaunch& launch : result.instance->launches) {
+    if (launch.position == d.launch) return launch.spec->where;
+  }
+  const bool one = result.instance->launches.size() == 1;
+  return one ? result.instance->launches.front().spec->where : SourceLocation{};
+}
+
 /// Every diagnostic that is no note is a finding, at its own source line.
-void add_diagnostics(CheckResult& result, const Contract& contract, const Case& c) {
+void add_diagnostics(CheckResult& result, const Contract& contract, int entry_line, const Case& c) {
   for (const Diagnostic& d : result.run.diagnostics) {
     if (d.note || d.kind == DiagnosticKind::unsupported) continue;
     Finding f;
@@ -24,7 +35,11 @@ void add_diagnostics(CheckResult& result, const Contract& contract, const Case& 
     f.kind = std::string(name(d.kind));
     f.rule = f.kind;  // a checker is its own rule
     f.file = d.file.empty() ? contract.source.path : d.file;
-    f.line = d.line;
+    f.line = d.file.empty() ? entry_line : d.line;
+    if (d.kind == DiagnosticKind::launch_limit) {
+      const SourceLocation where = refused_launch(d, result);
+      if (where.line > 0) std::tie(f.file, f.line) = std::tie(where.file, where.line);
+    }
     f.message = d.message;
     f.the_case = c;
     result.findings.push_back(std::move(f));
@@ -126,7 +141,7 @@ CheckResult Checker::check(const Case& c, const RunOptions& options, const Judge
     result.skipped = first_message(result.run, DiagnosticKind::unsupported);
     return result;
   }
-  add_diagnostics(result, contract_, c);
+  add_diagnostics(result, contract_, entry_line_, c);
   if (result.run.status != RunStatus::completed) {
     sort_by_cause(result.findings);
     result.outcome = Outcome::fault;

@@ -8,13 +8,13 @@
 #include "fuzz/lint.hpp"
 #include "fuzz/program.hpp"
 #include "fuzz/report.hpp"
-#include "generators/generate.hpp"
+#include "fuzz/text_table.hpp"
 
 namespace assay {
 
 namespace {
 
-constexpr size_t kPolicyCases = 48;  // one of each value class is among the covering ones
+constexpr size_t kCasesRun = 48;  // one of each value class is among the covering ones
 
 struct Checked {
   ContractPtr contract;
@@ -23,14 +23,33 @@ struct Checked {
   std::string left_out;  ///< what was not looked at, and why
 };
 
-/// An ordinary case, one from the middle and the farthest one.
-std::vector<Case> three_cases(const Contract& contract) {
-  const std::vector<Case> all = covering_cases(contract);
+/// An ordinary case, one from the middle and the farthest one, of those that there are.
+std::vector<Case> three_cases(const std::vector<Case>& all) {
+  if (all.size() <= 3) return all;
   std::vector<Case> out;
-  for (const size_t at : {size_t{3}, all.size() / 2, all.size() - 1}) {
-    if (at < all.size()) out.push_back(all[at]);
-  }
+  for (const size_t at : {std::min<size_t>(3, all.size() - 3), all.size() / 2, all.size() - 1})
+    out.push_back(all[at]);
   return out;
+}
+
+/// What running the cases shows, the surest first: a wrong dtype makes every case fail.
+void check_runs(const Contract& contract, std::vector<Case> cases, Checked& checked) {
+  const auto add = [&](std::vector<Lint> lints) {
+    const bool any = !lints.empty();
+    std::move(lints.begin(), lints.end(), std::back_inserter(checked.lints));
+    return any;
+  };
+  if (cases.empty() || add(variants_that_fail(contract))) return;
+  if (add(signature_conflicts(contract))) {
+    checked.left_out = "its cases have not been run: they would fail by what is said above";
+    return;
+  }
+  const bool lacks = add(unsupported_instructions(contract));
+  if (cases.size() > kCasesRun) cases.resize(kCasesRun);
+  std::vector<Lint> runs = failing_runs(contract, cases);
+  // Skipped cases say once more which instructions there are not.
+  if (lacks) std::erase_if(runs, [](const Lint& lint) { return lint.kind == "unsupported"; });
+  add(std::move(runs));
 }
 
 Checked check_contract(const ContractPtr& contract) {
@@ -38,23 +57,24 @@ Checked check_contract(const ContractPtr& contract) {
   checked.contract = contract;
   const auto add = [&](std::vector<Lint> lints) {
     for (Lint& lint : lints) checked.lints.push_back(std::move(lint));
-    return !lints.empty();
   };
   const Judge judge(*contract);  // the formula's names and dimensions
-  const bool asks = add(questions_in(read_text(contract->path), contract->path));
-  checked.examples = three_cases(*contract);
+  add(questions_in(read_text(contract->path), contract->path));
+  const bool asks = !checked.lints.empty();
+  Admitted admitted = admitted_cases(*contract);
+  checked.examples = three_cases(admitted.cases);
   if (asks) {
     checked.left_out = "what else there is to say comes when the questions are answered";
     return checked;
   }
   add(unused_parts(*contract));
   add(unreachable_sizes(*contract));
-  const bool runs =
-      contract->source.language == Language::cuda || contract->source.language == Language::ptx;
-  if (!runs) {
+  add(admitted.lints);
+  add(sizes_with_errors(*contract, admitted.cases));
+  if (contract->source.language == Language::cuda || contract->source.language == Language::ptx) {
+    check_runs(*contract, std::move(admitted.cases), checked);
+  } else {
     checked.left_out = "sources of this language are not compiled yet";
-  } else if (!add(variants_that_fail(*contract))) {
-    add(missing_policies(*contract, kPolicyCases));
   }
   return checked;
 }
@@ -69,7 +89,8 @@ void print_text(const Checked& checked, std::ostream& out) {
     out << "\nexample case " << ++number << "\n" << print_case(c);
   }
   out << (number > 0 ? "\n" : "") << checked.contract->name << ": "
-      << (checked.lints.empty() ? "no remarks" : std::to_string(checked.lints.size()) + " remarks")
+      << (checked.lints.empty() ? "no remarks"
+                                 : counted(static_cast<int64_t>(checked.lints.size()), "remark"))
       << "\n";
 }
 

@@ -88,31 +88,50 @@ std::string failure_xml(const FiledFinding& filed) {
   return xml + "    </testcase>\n";
 }
 
+/// Cases of one reason that prove nothing: JUnit has no other way to show them than as a test.
+std::string skipped_xml(const KernelReport& kernel, const std::string& what,
+                        const std::string& reason, int64_t count) {
+  return "    <testcase classname=\"" + xml_escaped(kernel.kernel) + "\" name=\"" +
+         counted(count, "case") + " " + what + ": " + xml_escaped(reason) +
+         "\">\n      <skipped message=\"" + xml_escaped(reason) + "\"/>\n    </testcase>\n";
+}
+
 std::string suite_xml(const Report& report, const KernelReport& kernel) {
   int64_t tests = 1;
   int64_t failures = 0;
+  int64_t skipped = 0;
   std::string cases;
   for (const FiledFinding& filed : report.findings) {
     if (filed.finding.kernel != kernel.kernel) continue;
     ++tests;
     failures += filed.known ? 0 : 1;
+    skipped += filed.known ? 1 : 0;
     cases += failure_xml(filed);
   }
   std::string all = "    <testcase classname=\"" + xml_escaped(kernel.kernel) + "\" name=\"" +
                     counted(kernel.cases, "case") + ", " + std::to_string(kernel.variants.size()) +
                     " of " + std::to_string(kernel.variants_total) + " variants reached\"";
-  if (kernel.cases == 0) {
+  const bool proves_nothing = kernel.judged == 0 && kernel.skipped_cases() == 0 && failures == 0;
+  if (kernel.cases == 0 || proves_nothing) {
     ++failures;
-    all += ">\n      <failure message=\"no case ran\"/>\n    </testcase>\n";
-  } else if (kernel.skipped_cases() == kernel.cases) {
-    all += ">\n      <skipped message=\"" + xml_escaped(kernel.skipped.begin()->first) +
-           "\"/>\n    </testcase>\n";
+    const char* what = kernel.cases == 0 ? "no case ran" : "no element was judged";
+    all += std::string(">\n      <failure message=\"") + what + "\"/>\n    </testcase>\n";
   } else {
     all += "/>\n";
   }
+  for (const auto& [reason, count] : kernel.skipped) {
+    ++tests;
+    ++skipped;
+    all += skipped_xml(kernel, "skipped as unsupported", reason, count);
+  }
+  for (const auto& [reason, count] : kernel.unjudged) {
+    ++tests;
+    ++skipped;
+    all += skipped_xml(kernel, "not judged", reason, count);
+  }
   return "  <testsuite name=\"" + xml_escaped(kernel.kernel) + "\" tests=\"" +
-         std::to_string(tests) + "\" failures=\"" + std::to_string(failures) + "\" time=\"" +
-         seconds_text(kernel.seconds) + "\">\n" + all + cases + "  </testsuite>\n";
+         std::to_string(tests) + "\" failures=\"" + std::to_string(failures) + "\" skipped=\"" +
+         std::to_string(skipped) + "\" time=\"" + seconds_text(kernel.seconds) + "\">\n" + all + cases + "  </testsuite>\n";
 }
 
 /// What a pair has to show, each with the reason why it did not.
@@ -120,7 +139,7 @@ std::vector<std::pair<std::string, std::string>> pair_tests(const PairReport& pa
   const auto because = [&](const std::string& otherwise) {
     return pair.problem.empty() ? otherwise : pair.problem;
   };
-  const std::string alarms = std::to_string(pair.false_alarms) + " false alarms";
+  const std::string alarms = counted(pair.false_alarms, "false alarm");
   return {{"the witness fails on the bug", pair.witness_fails ? "" : because("it passes")},
           {"the twin passes the witness", pair.witness_passes_on_twin ? "" : because("it fails")},
           {"the search finds the bug", pair.found ? "" : because("missed")},

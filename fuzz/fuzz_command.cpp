@@ -10,7 +10,9 @@
 #include "fuzz/log.hpp"
 #include "fuzz/overnight.hpp"
 #include "fuzz/program.hpp"
+#include "fuzz/resume.hpp"
 #include "fuzz/stop_signals.hpp"
+#include "fuzz/text_table.hpp"
 #include "fuzz/worker_process.hpp"
 #include "fuzz/worker_slot.hpp"
 #include "fuzz/workers.hpp"
@@ -37,11 +39,17 @@ std::string last_line(const std::string& path) {
   return last.starts_with(prefix) ? last.substr(prefix.size()) : last;
 }
 
+FuzzFolders folders_of(const Options& options) {
+  return {options.out.empty() ? "out/fuzz" : options.out};
+}
+
 class Overnight {
  public:
-  Overnight(const Options& options, std::vector<ContractPtr> contracts)
-      : options_(options), contracts_(std::move(contracts)) {
-    folders_.root = options.out.empty() ? "out/fuzz" : options.out;
+  /// `notes`: lines for the report, by kernel.
+  Overnight(const Options& options, std::vector<ContractPtr> contracts,
+            std::map<std::string, std::vector<std::string>> notes)
+      : options_(options), contracts_(std::move(contracts)), notes_(std::move(notes)) {
+    folders_ = folders_of(options);
     prepare_folders(folders_, contracts_);
     saved_ = read_state(folders_);
     for (const ContractPtr& contract : contracts_) state_[contract->name] = saved_[contract->name];
@@ -229,8 +237,9 @@ class Overnight {
     for (const ContractPtr& contract : contracts_) {
       findings += files_in(folders_.findings(contract->name));
     }
-    return std::to_string(executions()) + " cases, " + std::to_string(int(spent())) + " s, " +
-           std::to_string(findings) + " findings, " + std::to_string(faults_.size()) + " faults";
+    return counted(executions(), "case") + ", " + std::to_string(int(spent())) + " s, " +
+           counted(findings, "finding") + ", " +
+           counted(static_cast<int64_t>(faults_.size()), "fault");
   }
 
   struct Fault {
@@ -240,6 +249,7 @@ class Overnight {
 
   const Options& options_;
   std::vector<ContractPtr> contracts_;
+  std::map<std::string, std::vector<std::string>> notes_;
   FuzzFolders folders_;
   FuzzState saved_;  ///< with kernels of earlier runs that this one leaves alone
   FuzzState state_;
@@ -259,12 +269,16 @@ class Overnight {
 FiledFinding read_finding(const std::string& path, const Contract& contract) {
   const Case c = load_case(path);
   const std::string& source = contract.source.path;
-  const bool own = std::filesystem::path(source).filename() == c.recorded.file;
+  const auto named = [&](const std::string& path) {
+    return std::filesystem::path(path).filename() == c.recorded.file;
+  };
   FiledFinding filed;
   filed.finding = {contract.name,
                    c.recorded.kind,
                    c.recorded.rule,
-                   own ? source : c.recorded.file,
+                   named(source)          ? source
+                   : named(contract.path) ? contract.path  // a launch
+                                          : c.recorded.file,
                    c.recorded.line,
                    c.comments.empty() ? "" : c.comments.back(),
                    c};
@@ -298,6 +312,8 @@ Report Overnight::report() const {
       kernel.seconds = at->second;
     if (kernel.variants.empty()) kernel.variants = corpus_variants(folders_, contract->name);
     if (kernel.cases == 0) kernel.notes.insert("no case ran: the run ended before its turn");
+    if (const auto at = notes_.find(contract->name); at != notes_.end())
+      kernel.notes.insert(at->second.begin(), at->second.end());
     note_reach(*contract, kernel);
     note_arguments(*contract, kernel);
     std::error_code ignored;
@@ -323,15 +339,28 @@ Report Overnight::report() const {
   return report;
 }
 
+/// What the command line leaves open: which kernels, until when, and where the results go.
+std::string how_long(const Options& options) {
+  std::string text = options.kernels.empty() ? ", every kernel that ships with Assay" : "";
+  if (!options.seconds && !options.cases) {
+    text += ", without end until interrupted (Ctrl-C, which keeps what was found; --for 8h ends by itself)";
+  }
+  return text + ", in " + folders_of(options).root;
+}
+
 }  // namespace
 
 Exit run_fuzz(const Options& options, Streams streams) {
   make_device(options.device);
   std::vector<ContractPtr> contracts = load_kernels(options.kernels);
   log_info(opening(options, "fuzz", contracts.size()) + ", " +
-           std::to_string(worker_count(options)) + " workers");
+           counted(worker_count(options), "worker") + how_long(options));
   const StopSignals signals;
-  Overnight overnight(options, std::move(contracts));
+  auto fixed = set_fixed_aside(folders_of(options), contracts, options.device);
+  for (const auto& [kernel, lines] : fixed) {
+    for (const std::string& line : lines) log_info(kernel + ": " + line);
+  }
+  Overnight overnight(options, std::move(contracts), std::move(fixed));
   overnight.run();
   return conclude(overnight.report(), options, streams);
 }

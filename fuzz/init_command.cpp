@@ -11,6 +11,8 @@
 #include "fuzz/findings.hpp"
 #include "fuzz/lint.hpp"
 #include "fuzz/program.hpp"
+#include "fuzz/text_table.hpp"
+#include "kernels_under_test/contract_reader.hpp"
 
 namespace assay {
 
@@ -73,15 +75,24 @@ class Starter {
         shown_source_(std::move(shown_source)),
         kernel_(std::move(kernel)),
         contract_path_(std::move(contract_path)) {
+    if (kernel_.is_cut_off) fail("is cut off: its parameter list has no end");
     for (size_t i = 0; i < kernel_.parameters.size(); ++i) {
       KernelParameter& parameter = kernel_.parameters[i];
       if (parameter.name.empty()) parameter.name = "arg" + std::to_string(i);
+      rename(parameter.name);
       check_parameter(parameter);
     }
     const bool writes =
         std::any_of(kernel_.parameters.begin(), kernel_.parameters.end(), is_output);
     if (!writes) fail("writes through none of its parameters: there is nothing to judge");
-    for (const KernelTemplateParameter& parameter : kernel_.templates) check_template(parameter);
+    for (KernelTemplateParameter& parameter : kernel_.templates) {
+      check_template(parameter);
+      const std::string written = parameter.name;
+      rename(parameter.name);
+      for (KernelParameter& p : kernel_.parameters) {
+        if (p.type == written) p.type = parameter.name;
+      }
+    }
     choose_size();
   }
 
@@ -150,6 +161,26 @@ class Starter {
     if (p.pointer || is_type_parameter(p.type)) return false;
     const DType type = *dtype_of_cxx(p.type);
     return is_integer(type) && type != DType::boolean;
+  }
+
+  /// A contract's names need not be the source's: a word of its language gets an underscore.
+  void rename(std::string& name) {
+    if (!is_reserved_word(name)) return;
+    const std::string written = name;
+    std::string chosen = name + "_";
+    while (taken(chosen)) chosen += "_";  // `name` itself is still among the taken
+    name = chosen;
+    renamed_ += "# " + name + " is `" + written +
+                "` in the source, which is a word of the contract's language.\n";
+  }
+
+  /// Vectors are arrays of their elements: 4 * n4 floats for n4 of float4.
+  std::string shape_text(const KernelParameter& p) const {
+    const int lanes = lanes_of_cxx(p.type);
+    if (lanes == 1) return "[\"" + size_ + "\"]";
+    const std::string factor = std::to_string(lanes);
+    return "[\"" + size_ + "_x" + factor + ": " + factor + " * " + size_ + "\"], align = " +
+           std::to_string(lanes * byte_size(*dtype_of_cxx(p.type)));
   }
 
   bool taken(const std::string& word) const {
@@ -242,8 +273,8 @@ class Starter {
         question +=
             whole ? "; if its values are indices: kind = \"index\" and their domain\n" : "\n";
       }
-      return question + head + (is_output(p) ? "output" : "input") + dtype + ", shape = [\"" +
-             size_ + "\"] },\n";
+      return question + head + (is_output(p) ? "output" : "input") + dtype +
+             ", shape = " + shape_text(p) + " },\n";
     }
     if (is_integer_scalar(p)) {
       return "  # ? " + p.name + ": which size, or what else, is passed here?\n" + head + "scalar" +
@@ -255,13 +286,14 @@ class Starter {
   }
 
   std::string formula_text() const {
-    std::string inputs;
-    for (const KernelParameter& p : kernel_.parameters) {
-      if (p.pointer && !is_output(p)) inputs += (inputs.empty() ? "" : " + ") + p.name;
-    }
     std::string text;
     for (const KernelParameter& p : kernel_.parameters) {
       if (!is_output(p)) continue;
+      std::string inputs;  // of the output's own shape
+      for (const KernelParameter& in : kernel_.parameters) {
+        if (in.pointer && !is_output(in) && lanes_of_cxx(in.type) == lanes_of_cxx(p.type))
+          inputs += (inputs.empty() ? "" : " + ") + in.name;
+      }
       text += "# ? " + p.name + ": what must it equal? This line only stands for the answer\n" +
               p.name + " = \"" + (inputs.empty() ? "0" : inputs) + "\"\n";
     }
@@ -270,13 +302,13 @@ class Starter {
 
   std::string contract_text() const {
     const std::string block = block_text();
-    const std::string divisor = block;
     std::string text =
         "# A starter contract, made by `assay init` from the kernel's signature at " +
         fs::path(shown_source_).filename().string() + ":" + std::to_string(kernel_.line) +
         ".\n# Lines that begin with \"# ?\" ask for what a signature does not say: answer each and "
         "delete it.\n# `assay check` lists those that are left; docs/contract.md explains every "
-        "key.\n";
+        "key.\n" +
+        renamed_;
     text += "name = \"" + kernel_.name + "\"\n";
     text += "source = { cuda = \"" + relative_source() + "\", entry = \"" + entry() + "\" }\n";
     text += choices_text();
@@ -284,7 +316,7 @@ class Starter {
         "# ? sizes: which are there, from the least to the largest that the kernel must serve?\n";
     text += "sizes = { " + size_ + " = { min = 0, max = 1000000 } }\n";
     text += "# ? launch: how does the host launch it?\n";
-    text += "launch = { grid = [\"ceil_div(" + size_ + ", " + divisor + ")\"], block = [" +
+    text += "launch = { grid = [\"ceil_div(" + size_ + ", " + block + ")\"], block = [" +
             (block == "128" ? block : "\"" + block + "\"") + "] }\n";
     text += "args = [  # in the kernel's own order\n";
     for (const KernelParameter& p : kernel_.parameters) text += argument_text(p);
@@ -302,6 +334,27 @@ class Starter {
     return relative.empty() ? fs::absolute(source_).string() : relative.string();
   }
 
+  /// An error that the compiler can place nowhere in the source stands at the entry of a contract
+  /// that is not written yet: the user's place is the kernel.
+  Program compiled(const Contract& contract, const Variant& variant) const {
+    try {
+      return compile(contract, variant, 0);
+    } catch (const InputError& error) {
+      if (error.where().file != contract_path_) throw;
+      const std::string message = error.what();
+      static const std::string kEnd = "At end of source: error: ";
+      const size_t end = message.find(kEnd);
+      if (end != std::string::npos) {
+        const size_t first = end + kEnd.size();
+        fail("is cut off, the source ends: " +
+             message.substr(first, message.find('\n', first) - first));
+      }
+      const size_t first = message.find(": ") + 2;
+      fail("does not compile by its name: " +
+           message.substr(first, message.find('\n', first) - first));
+    }
+  }
+
   /// Compiles and compares the entry's parameters with what was read.
   void check_compiles(const std::string& type) const {
     const Contract contract = parse_contract(contract_text(), contract_path_);
@@ -311,7 +364,7 @@ class Starter {
     }
     for (const Knob& knob : contract.knobs) variant.knobs[knob.name] = knob.values.front();
     for (const std::string& flag : contract.flags) variant.flags[flag] = 0;
-    const Program program = compile(contract, variant, 0);
+    const Program program = compiled(contract, variant);
     const ptx::Module module = ptx::decode(program.ptx, program.source);
     const ptx::Function* function = module.find(program.entry);
     if (function == nullptr) fail("is not in what was compiled");
@@ -333,6 +386,7 @@ class Starter {
   KernelSignature kernel_;
   const std::string contract_path_;
   std::string size_;
+  std::string renamed_;  ///< a comment a name
   std::vector<std::string> types_;
 };
 
@@ -368,8 +422,8 @@ Exit run_init(const Options& options, Streams streams) {
     streams.out << text;
   } else {
     write_file(options.out, text);
-    streams.err << "assay: wrote " << options.out << " with " << questions_in(text, path).size()
-                << " questions; `assay check " << options.out << "` lists them\n";
+    streams.err << "assay: wrote " << options.out << " with " << counted(static_cast<int64_t>(questions_in(text, path).size()), "question")
+                << "; `assay check " << shell_word(options.out) << "` lists them\n";
   }
   return Exit::clean;
 }

@@ -52,6 +52,17 @@ Json listed_json(const KernelReport& kernel) {
   row["policies_open"] = listed.policies_open;
   row["not_yet"] = listed.not_yet;
   row["notes"] = listed.notes;
+  if (!listed.emulator) return row;
+  row["looked_at"] = listed.emulator->variants;
+  row["not_looked_at"] = listed.emulator->not_looked_at;
+  row["unsupported"] = Json::array();
+  for (const Unsupported& one : listed.emulator->lacking) {
+    row["unsupported"].push_back({{"what", one.what},
+                                  {"file", one.file},
+                                  {"line", one.line},
+                                  {"ptx_line", one.ptx_line},
+                                  {"variants", one.variants}});
+  }
   return row;
 }
 

@@ -8,8 +8,9 @@
 
 #include "compilers/program.hpp"
 #include "compilers/request.hpp"
-#include "fuzz/check_case.hpp"
-#include "generators/generate.hpp"
+#include "fuzz/emulator_support.hpp"
+#include "fuzz/findings.hpp"
+#include "fuzz/text_table.hpp"
 #include "generators/pairwise.hpp"
 
 namespace assay {
@@ -104,7 +105,7 @@ std::set<std::string> source_words(const Contract& contract) {
       !std::filesystem::is_regular_file(contract.source.path, ignored)) {
     return words;
   }
-  std::string text = read_text(contract.source.path, contract.source.where);
+  std::string text = assay::read_text(contract.source.path, contract.source.where);
   for (const IncludedFile& file :
        included_files(contract.source.path, text, contract.source.include)) {
     text += "\n" + file.text;
@@ -119,6 +120,20 @@ std::set<std::string> source_words(const Contract& contract) {
     }
   }
   return words;
+}
+
+/// Operands of lines "# unread: x, why": their values are to make no difference that is judged.
+std::set<std::string> unread_on_purpose(const Contract& contract) {
+  static const std::string kMark = "# unread: ";
+  std::set<std::string> names;
+  std::istringstream in(read_text(contract.path));
+  for (std::string line; std::getline(in, line);) {
+    const size_t at = line.find(kMark);
+    if (at == std::string::npos) continue;
+    const size_t name = at + kMark.size();
+    names.insert(line.substr(name, line.find(',', name) - name));
+  }
+  return names;
 }
 
 /// Value of a relation when only one size is known: nullopt when it needs more.
@@ -178,17 +193,21 @@ std::vector<Lint> unused_parts(const Contract& contract) {
   std::vector<Lint> out;
   const UsedNames used = names_used(contract);
   const std::set<std::string> words = source_words(contract);
+  const std::set<std::string> on_purpose = unread_on_purpose(contract);
   const auto remark = [&](const SourceLocation& where, const std::string& message) {
     out.push_back({where, "unused", message});
   };
   for (const OperandSpec& operand : contract.args) {
     const bool is_read = operand.kind == OperandKind::input || operand.kind == OperandKind::index;
-    const bool real_scalar = operand.kind == OperandKind::scalar && !operand.values.empty();
+    // A list of one value is a constant: there is nothing to depend on.
+    const bool real_scalar = operand.kind == OperandKind::scalar && operand.values.size() > 1;
     const bool unread = (is_read || real_scalar) && !used.in_formula.contains(operand.name) &&
                         (is_read || !used.in_numbers.contains(operand.name));
-    if (unread) {
-      remark(operand.where,
-             "operand '" + operand.name + "' is in no formula: no output depends on its values");
+    if (unread && !on_purpose.contains(operand.name)) {
+      remark(operand.where, "operand '" + operand.name +
+                                "' is in no formula: no output depends on its values (if that is "
+                                "right, a line `# unread: " +
+                                operand.name + ", because ...` says so)");
     }
   }
   for (const SizeSpec& size : contract.sizes) {
@@ -256,22 +275,16 @@ std::vector<Lint> variants_that_fail(const Contract& contract) {
   return out;
 }
 
-std::vector<Lint> missing_policies(const Contract& contract, size_t cases) {
+std::vector<Lint> unsupported_instructions(const Contract& contract) {
   std::vector<Lint> out;
-  const std::unique_ptr<Device> device = make_ptx_device();
-  Checker checker(contract, *device);
-  std::set<std::string> asked;
-  std::vector<Case> covering = covering_cases(contract);
-  if (covering.size() > cases) covering.resize(cases);
-  for (const Case& c : covering) {
-    for (const std::string& line : checker.check(c).verdict.missing_policies) asked.insert(line);
-  }
-  for (const std::string& line : asked) {
-    out.push_back({{contract.path},
-                   "policy",
-                   "a policy that matters here is missing, add under "
-                   "[policy]: " +
-                       line});
+  const EmulatorSupport support = emulator_support(contract);
+  for (const Unsupported& one : support.lacking) {
+    SourceLocation where{one.file, one.line};
+    if (one.line == 0) where = contract.source.where;
+    out.push_back({where, "unsupported",
+                   "the emulator lacks an instruction of " + std::to_string(one.variants) +
+                       " of the " + counted(support.variants, "variant") + " looked at: " +
+                       one.what});
   }
   return out;
 }

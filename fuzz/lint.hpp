@@ -5,20 +5,24 @@
 #include <string>
 #include <vector>
 
+#include "generators/case.hpp"
 #include "kernels_under_test/contract.hpp"
 
 namespace assay {
 
 struct Lint {
   SourceLocation where;
-  std::string kind;  ///< question, unused, unreachable, compile, policy
+  /// question, unused, unreachable, no_case, error, compile, unsupported, signature, run, fails,
+  /// unjudged, policy
+  std::string kind;
   std::string message;
 };
 
 /// Lines "# ? ..." of a contract's text: what `assay init` asks for.
 std::vector<Lint> questions_in(const std::string& text, const std::string& path);
 
-/// Operands, sizes, derived values, types, flags and knobs that nothing uses. A knob, flag or type
+/// Operands, sizes, derived values, types, flags and knobs that nothing uses, but operands of lines
+/// "# unread: x, why". A knob, flag or type
 /// that no entry names is a macro of the source: it is used when the source has the word.
 std::vector<Lint> unused_parts(const Contract& contract);
 
@@ -29,8 +33,28 @@ std::vector<Lint> unreachable_sizes(const Contract& contract);
 /// Variants whose source does not compile, of those that show every pair of choices.
 std::vector<Lint> variants_that_fail(const Contract& contract);
 
-/// Policies that matter for the formula and are not stated: asked for when covering cases run on
-/// the emulator, at most `cases` of them.
-std::vector<Lint> missing_policies(const Contract& contract, size_t cases);
+/// Instructions that the emulator lacks, at the source lines that need them.
+std::vector<Lint> unsupported_instructions(const Contract& contract);
+
+/// Operands whose dtype is not that of the kernel's parameter, and vectors without `align`
+/// (fuzz/lint_signature.cpp).
+std::vector<Lint> signature_conflicts(const Contract& contract);
+
+// What the contract's cases show (fuzz/lint_runs.cpp).
+
+/// The covering cases of a contract, at least three where it admits as many; or why there is none.
+struct Admitted {
+  std::vector<Case> cases;
+  std::vector<Lint> lints;
+};
+Admitted admitted_cases(const Contract& contract);
+
+/// Small sizes that no relation forbids and with which a derived value, shape or launch is an
+/// error: such cases are never made.
+std::vector<Lint> sizes_with_errors(const Contract& contract, const std::vector<Case>& cases);
+
+/// Runs the cases on the emulator: cases that cannot run, failures that more than half of them
+/// show, nothing that was judged, policies that matter and are missing.
+std::vector<Lint> failing_runs(const Contract& contract, const std::vector<Case>& cases);
 
 }  // namespace assay

@@ -1,15 +1,13 @@
 // `assay list`: what there is to test.
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <ostream>
 #include <set>
 
-#include "devices/ptx/code.hpp"
-#include "devices/ptx/machine.hpp"
+#include "fuzz/emulator_support.hpp"
 #include "fuzz/find_kernels.hpp"
 #include "fuzz/program.hpp"
-#include "generators/pairwise.hpp"
+#include "fuzz/text_table.hpp"
 #include "generators/reach.hpp"
 
 namespace assay {
@@ -94,62 +92,17 @@ void add_choices(const Contract& contract, ListedKernel& out) {
   out.notes = reach_notes(contract);
 }
 
-/// What the emulator does not know in the kernels of some variants, each reason with how many of
-/// them have it. The variants show every pair of choices, not their product.
-struct Support {
-  size_t variants = 0;
-  std::map<std::string, int> reasons;
-  std::vector<std::string> not_looked_at;
-};
-
-using Unsupported = std::map<std::string, std::vector<std::string>>;  ///< by program and entry
-
-std::set<std::string> unsupported_in(const Contract& contract, const Variant& variant,
-                                     Unsupported& known) {
-  std::set<std::string> reasons;
-  for (size_t launch = 0; launch < contract.launches.size(); ++launch) {
-    const Program program = compile(contract, variant, static_cast<int>(launch));
-    const auto [at, fresh] = known.try_emplace(program.key + program.entry);
-    if (fresh) {
-      const ptx::Module module = ptx::decode(program.ptx, program.source);
-      at->second = ptx::lower(module, program.entry, ptx::use_avx2(), 0)->unsupported;
-    }
-    reasons.insert(at->second.begin(), at->second.end());
-  }
-  return reasons;
-}
-
-Support emulator_support(const Contract& contract) {
-  Support support;
-  Unsupported known;
-  for (const Variant& variant : pairwise_variants(contract)) {
-    try {
-      for (const std::string& reason : unsupported_in(contract, variant, known))
-        ++support.reasons[reason];
-      ++support.variants;
-    } catch (const InputError& error) {
-      const std::string message = error.what();
-      support.not_looked_at.push_back(
-          variant.text() + " does not compile: " + message.substr(0, message.find('\n')));
-    } catch (const MissingDependency& error) {
-      support.not_looked_at.emplace_back(error.what());
-      break;
-    }
-  }
-  return support;
-}
-
-void print_support(const Support& support, std::ostream& out) {
+void print_support(const EmulatorSupport& support, std::ostream& out) {
   for (const std::string& reason : support.not_looked_at) {
     out << "  emulator: not looked at: " << reason << "\n";
   }
-  if (support.reasons.empty() && support.variants > 0) {
-    out << "  emulator: every instruction of the " << support.variants
-        << " variants looked at is supported\n";
+  const std::string looked_at = counted(support.variants, "variant") + " looked at";
+  if (support.lacking.empty() && support.variants > 0) {
+    out << "  emulator: every instruction of the " << looked_at << " is supported\n";
   }
-  for (const auto& [reason, count] : support.reasons) {
-    out << "  emulator: unsupported in " << count << " of " << support.variants
-        << " variants looked at: " << reason << "\n";
+  for (const Unsupported& one : support.lacking) {
+    out << "  emulator: unsupported in " << one.variants << " of the " << looked_at << ": "
+        << one.place() << one.what << "\n";
   }
 }
 
@@ -167,17 +120,9 @@ Exit run_list(const Options& options, Streams streams) {
     // Compiling and decoding take time: for kernels that are asked for by name.
     const bool compiled =
         contract->source.language == Language::cuda || contract->source.language == Language::ptx;
-    std::optional<Support> support;
-    if (!options.kernels.empty() && compiled) support = emulator_support(*contract);
-    if (support) {
-      for (const std::string& reason : support->not_looked_at) {
-        kernel.notes.insert("not looked at: " + reason);
-      }
-      for (const auto& [reason, count] : support->reasons) {
-        kernel.notes.insert("the emulator does not support: " + reason);
-      }
-    }
     kernel.listed.emplace();
+    std::optional<EmulatorSupport>& support = kernel.listed->emulator;
+    if (!options.kernels.empty() && compiled) support = emulator_support(*contract);
     add_choices(*contract, *kernel.listed);
     report.kernels.push_back(kernel);
     if (options.json) continue;
@@ -186,8 +131,7 @@ Exit run_list(const Options& options, Streams streams) {
          {types_text(*contract), knobs_text(*contract), joined(contract->flags, " ")}) {
       if (!text.empty()) choices.push_back(text);
     }
-    choices.push_back("(" + std::to_string(kernel.variants_total) +
-                      (kernel.variants_total == 1 ? " variant)" : " variants)"));
+    choices.push_back("(" + counted(kernel.variants_total, "variant") + ")");
     streams.out << contract->name << (contract->about.empty() ? "" : ": ") << contract->about
                 << "\n  " << joined(choices, "  ") << "\n";
     if (!contract->sizes.empty()) streams.out << "  sizes " << sizes_text(*contract) << "\n";

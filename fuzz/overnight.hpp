@@ -27,6 +27,8 @@ struct FuzzFolders {
   std::string corpus(const std::string& kernel) const { return root + "/corpus/" + kernel; }
   std::string findings(const std::string& kernel) const { return root + "/findings/" + kernel; }
   std::string faults(const std::string& kernel) const { return root + "/faults/" + kernel; }
+  /// Findings of earlier runs that no longer fail.
+  std::string fixed(const std::string& kernel) const { return root + "/fixed/" + kernel; }
   std::string slot(int worker) const {
     return root + "/workers/" + std::to_string(worker) + ".slot";
   }

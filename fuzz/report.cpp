@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "fuzz/text_table.hpp"
+
 namespace assay {
 
 namespace {
@@ -233,8 +235,8 @@ Exit Report::exit() const {
 std::string repro_command(const FiledFinding& filed) {
   if (filed.case_file.empty()) return "";
   const bool ours = filed.contract.starts_with(std::string(ASSAY_SOURCE_DIR) + "/");
-  return "assay repro " + filed.case_file + (ours ? "" : " --contract " + filed.contract) +
-         filed.flags;
+  return "assay repro " + shell_word(filed.case_file) +
+         (ours ? "" : " --contract " + shell_word(filed.contract)) + filed.flags;
 }
 
 }  // namespace assay

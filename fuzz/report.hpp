@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fuzz/check_case.hpp"
+#include "fuzz/emulator_support.hpp"
 #include "fuzz/options.hpp"
 #include "fuzz/sensitivity.hpp"
 #include "kernels_under_test/variants.hpp"
@@ -29,6 +30,7 @@ struct ListedKernel {
   std::vector<std::string>
       policies_open;  ///< that the formula may need and the contract leaves out
   std::vector<std::string> notes;
+  std::optional<EmulatorSupport> emulator;  ///< of kernels that are named
 };
 
 /// How much of the internal allowance (Verdict::share) a kernel's runs use.

@@ -9,6 +9,7 @@
 #include "fuzz/log.hpp"
 #include "fuzz/program.hpp"
 #include "fuzz/shrink.hpp"
+#include "fuzz/text_table.hpp"
 #include "fuzz/workers.hpp"
 
 namespace assay {
@@ -43,8 +44,8 @@ OpenedCase open_case(const Options& options) {
 }
 
 std::string repeat_command(const Options& options) {
-  return "assay repro " + options.file +
-         (options.contract.empty() ? "" : " --contract " + options.contract) +
+  return "assay repro " + shell_word(options.file) +
+         (options.contract.empty() ? "" : " --contract " + shell_word(options.contract)) +
          (options.device == "ptx" ? "" : " --device " + options.device) +
          repro_flags(options.adversarial, options.contraction);
 }

@@ -103,7 +103,7 @@ std::string finding_text(const FiledFinding& filed) {
     if (!filed.shrunk) {
       text += "  not shrunk fully: assay shrink" +
               repro_command(filed).substr(std::string("assay repro").size()) + " --out " +
-              filed.case_file + "\n";
+              shell_word(filed.case_file) + "\n";
     }
   }
   return text;

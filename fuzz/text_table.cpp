@@ -1,8 +1,10 @@
 #include "fuzz/text_table.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdarg>
 #include <cstdio>
+#include <cstring>
 
 namespace assay {
 
@@ -17,6 +19,16 @@ std::string format_text(const char* text, ...) {
 
 std::string counted(int64_t count, const char* noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+std::string shell_word(const std::string& word) {
+  const auto is_plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::strchr("_@%+=:,./-", c) != nullptr;
+  };
+  if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain)) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
 }
 
 std::string text_table(const std::vector<std::vector<std::string>>& rows, bool last_is_left) {

@@ -12,6 +12,10 @@ std::string format_text(const char* text, ...) __attribute__((format(printf, 1, 
 /// "1 case", "2 cases".
 std::string counted(int64_t count, const char* noun);
 
+/// A word as a POSIX shell takes it back: in single quotes where it holds more than plain
+/// characters.
+std::string shell_word(const std::string& word);
+
 /// Columns as wide as their widest cell; the first is left-aligned, the last where it is prose.
 std::string text_table(const std::vector<std::vector<std::string>>& rows,
                        bool last_is_left = false);

@@ -1,5 +1,6 @@
 // Names: distinct, and known wherever an expression outside the formula uses one.
 #include <algorithm>
+#include <cstring>
 #include <map>
 
 #include "kernels_under_test/contract_parts.hpp"
@@ -190,12 +191,13 @@ class NameRegister {
 
  private:
   static void check_word(const std::string& name, const char* what, const SourceLocation& where) {
+    const std::string thing = (std::strchr("aeiou", what[0]) != nullptr ? "an " : "a ") +
+                              std::string(what);
     if (!is_identifier(name))
       throw InputError(
-          where, "'" + name + "' is no name for a " + what + "; expected letters, digits and '_'");
-    const Names reserved{"inf", "nan", "block", "any"};
-    if (contains(reserved, name) || parse_dtype(name))
-      throw InputError(where, "'" + name + "' is a word of the language and no name for a " + what);
+          where, "'" + name + "' is no name for " + thing + "; expected letters, digits and '_'");
+    if (is_reserved_word(name))
+      throw InputError(where, "'" + name + "' is a word of the language and no name for " + thing);
   }
 
   std::map<std::string, std::pair<const char*, SourceLocation>> owners_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "kernels_under_test/dtype.hpp"
+
 namespace assay {
 namespace {
 
@@ -69,6 +71,11 @@ std::string section_hint(const std::string& key) {
 
 std::string counted(size_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+bool is_reserved_word(std::string_view text) {
+  return text == "inf" || text == "nan" || text == "block" || text == "any" ||
+         parse_dtype(text).has_value();
 }
 
 bool is_identifier(std::string_view text) {

@@ -20,6 +20,8 @@ std::string suggestion(const std::string& name, const std::vector<std::string>& 
 std::string counted(size_t count, const std::string& noun);
 
 bool is_identifier(std::string_view text);
+/// Words that no size, operand or choice may be called: inf, nan, block, any and the dtypes.
+bool is_reserved_word(std::string_view text);
 
 /// `what` completes "<what> must be a string, not an array".
 const std::string& expect_string(const TomlValue& value, const std::string& what);

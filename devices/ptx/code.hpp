@@ -235,6 +235,20 @@ struct SharedVariable {
   int64_t offset = 0;
 };
 
+/// Why an entry cannot run.
+struct Unsupported {
+  std::string what;  ///< "discard.global.L2 (unknown instruction discard)"
+  std::string file;  ///< of the user's own source; "" without a line table
+  int line = 0;      ///< in `file`; 0: not known
+  int ptx_line = 0;  ///< 0: no instruction's
+  /// `what` with its place: "at k.cu:4", or "at line 38 of the PTX".
+  std::string text() const;
+};
+
+/// The innermost line of the user's own text that an instruction came from; line 0: not known.
+SourceLine user_line(const Module& module, const Function& function,
+                     const Instruction& instruction);
+
 struct Code {
   uint64_t serial = 0;  ///< different for every lowered program of the process
   const Module* module = nullptr;
@@ -262,7 +276,7 @@ struct Code {
     uint8_t width;
   };
   std::vector<MaybeUnset> maybe_unset;   ///< registers that may be read before they are written
-  std::vector<std::string> unsupported;  ///< why the entry cannot run; empty: it can
+  std::vector<Unsupported> unsupported;  ///< why the entry cannot run; empty: it can
   std::string subset_obstacle;           ///< why not every subset of blocks may run; "" when it may
   int32_t entry_block = 0;
   bool points_to_parameters = false;  ///< takes the address of a kernel parameter

@@ -34,19 +34,28 @@ std::string base_name(const std::string& path) {
 
 }  // namespace
 
-/// The innermost line of the user's own text that an instruction came from.
+SourceLine user_line(const Module& module, const Function& function,
+                     const Instruction& instruction) {
+  if (instruction.line < 0) return {};
+  SourceLine line = function.lines[instruction.line];
+  for (int depth = 0; depth < 64 && line.inlined_at >= 0; ++depth) {
+    const auto file = module.files.find(line.file);
+    const bool known = file != module.files.end();
+    if (known && !is_toolkit_file(file->second)) break;
+    line = function.lines[line.inlined_at];
+  }
+  return line;
+}
+
+std::string Unsupported::text() const {
+  if (line > 0) return what + " at " + base_name(file) + ":" + std::to_string(line);
+  return ptx_line > 0 ? what + " at line " + std::to_string(ptx_line) + " of the PTX" : what;
+}
+
 SourceLine Executor::user_line(int32_t site) const {
   if (site < 0) return {};
   const Site& s = code_->sites[site];
-  if (s.instruction->line < 0) return {};
-  SourceLine line = s.function->lines[s.instruction->line];
-  for (int depth = 0; depth < 64 && line.inlined_at >= 0; ++depth) {
-    const auto file = code_->module->files.find(line.file);
-    const bool known = file != code_->module->files.end();
-    if (known && !is_toolkit_file(file->second)) break;
-    line = s.function->lines[line.inlined_at];
-  }
-  return line;
+  return ptx::user_line(*code_->module, *s.function, *s.instruction);
 }
 
 /// " at softmax.cu:12", or nothing.

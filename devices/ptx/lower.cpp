@@ -43,7 +43,7 @@ std::unique_ptr<Code> Lowering::run(const std::string& entry) {
     if (function.name == entry && !function.is_declaration) entry_ = static_cast<int32_t>(f);
   }
   if (entry_ < 0) {
-    code_->unsupported.push_back("no entry named " + entry);
+    code_->unsupported.push_back({"no entry named " + entry});
     return std::move(code_);
   }
   code_->entry = &module_.functions[entry_];
@@ -78,7 +78,7 @@ std::unique_ptr<Code> Lowering::run(const std::string& entry) {
 /// run.
 void Lowering::collect(int32_t f, std::vector<int32_t>& path) {
   if (std::find(path.begin(), path.end(), f) != path.end()) {
-    code_->unsupported.push_back("recursive call of " + module_.functions[f].name);
+    code_->unsupported.push_back({"recursive call of " + module_.functions[f].name});
     return;
   }
   if (std::find(functions_.begin(), functions_.end(), f) != functions_.end()) return;
@@ -107,7 +107,7 @@ void Lowering::lay_out_registers(int32_t f) {
       place.slot = static_cast<Slot>(code_->frame_bytes) | kFrame;
       code_->frame_bytes += place.width * kLanes;
     }
-    if (place.width > 8) code_->unsupported.push_back("128-bit register " + r.name);
+    if (place.width > 8) code_->unsupported.push_back({"128-bit register " + r.name});
     places.registers.push_back(place);
   }
   code_->frame_bytes = align_up(code_->frame_bytes, 32);

@@ -72,6 +72,7 @@ class Lowering {
   void set_address(const Instruction& ins, const Value& value, Space space, MicroOp& op);
   void set_steps(const Instruction& ins, MicroOp& op) const;
   void refuse(const Instruction& ins, const std::string& why);
+  void add_unsupported(const Instruction& ins, const std::string& what);
   void note_subset_obstacle(const Instruction& ins);
 
   struct FunctionPlaces {

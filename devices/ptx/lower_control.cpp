@@ -44,7 +44,7 @@ void Lowering::set_address(const Instruction& ins, const Value& v, Space space, 
   const int64_t local = space == Space::local ? local_offset(v) : -1;
   const auto address = local >= 0 ? std::optional<uint64_t>(local) : address_constant(v);
   op.a = constant(address.value_or(0), 8);
-  if (!address) code_->unsupported.push_back("line " + std::to_string(ins.ptx_line) + ": address");
+  if (!address) add_unsupported(ins, ins.spelling + " (address)");
 }
 
 /// A kernel parameter is the same in all lanes: a constant row, already as wide as the register.

@@ -115,10 +115,16 @@ void copy_predicate(Rows& r) { r.p_out = r.pa; }
 }  // namespace
 
 void Lowering::refuse(const Instruction& ins, const std::string& why) {
-  const std::string text =
-      "line " + std::to_string(ins.ptx_line) + ": " + ins.spelling + " (" + why + ")";
-  code_->unsupported.push_back(text);
+  add_unsupported(ins, ins.spelling + " (" + why + ")");
   emit(ins, Kind::unsupported);
+}
+
+void Lowering::add_unsupported(const Instruction& ins, const std::string& what) {
+  const SourceLine place = user_line(module_, *function_, ins);
+  const auto file = module_.files.find(place.file);
+  const bool known = file != module_.files.end();
+  code_->unsupported.push_back(
+      {what, known ? file->second : "", known ? place.line : 0, ins.ptx_line});
 }
 
 MicroOp& Lowering::emit(const Instruction& ins, Kind kind) {

@@ -240,8 +240,8 @@ bool PtxDevice::admit(const Loaded& loaded, const LaunchConfig& config, Run& run
     run.diagnostics.push_back(std::move(d));
     return false;
   };
-  for (const std::string& why : loaded.code->unsupported) {
-    refuse(RunStatus::unsupported, DiagnosticKind::unsupported, "not supported: " + why);
+  for (const Unsupported& why : loaded.code->unsupported) {
+    refuse(RunStatus::unsupported, DiagnosticKind::unsupported, "not supported: " + why.text());
     if (run.diagnostics.size() >= 8) break;
   }
   if (run.status == RunStatus::unsupported) return false;
@@ -310,7 +310,10 @@ Run PtxDevice::run(const Instance& instance, const std::vector<Program>& program
     const bool known = loaded.code->unsupported.empty() && loaded.code->entry != nullptr;
     const LaunchConfig config =
         known ? configure(instance, launch, *loaded.code->entry, options) : LaunchConfig{};
-    if (!admit(loaded, config, run)) break;
+    if (!admit(loaded, config, run)) {
+      for (Diagnostic& d : run.diagnostics) d.launch = launch.position;
+      break;
+    }
     if (std::find(present.begin(), present.end(), loaded.module.get()) == present.end()) {
       machine_.add_variables(*loaded.code);
       present.push_back(loaded.module.get());

@@ -390,7 +390,7 @@ __global__ void scale_rows(T* y, const T* x) { y[threadIdx.x] = x[threadIdx.x] +
        [](auto& p) { return with_ptx(p, ".reg .b32 %r<9>;\nfrobnicate.b32 %r1, %r2;"); }},
       {"shared_memory_over_the_limit",
        1,
-       {"launch_limit"},
+       {"/scale_rows.toml:5: scale_rows: launch_limit"},
        [](auto& p) {
          return with_contract(p, "block = [64] }", "block = [64], shared = 300000 }");
        }},

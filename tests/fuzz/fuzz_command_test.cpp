@@ -41,6 +41,35 @@ TEST(FuzzCommand, FindsFilesAndResumes) {
   EXPECT_EQ(read_whole(file), text) << "an earlier finding is left as it is";
 }
 
+TEST(FuzzCommand, SetsAsideWhatNoLongerFails) {
+  const Project p;
+  p.folder.write("scale_rows.cu", buggy_source());
+  const auto first = fuzz_json(p, "2s");
+  ASSERT_GE(first.at("findings").size(), 1u);
+  p.folder.write("scale_rows.cu", kScaleSource);
+  const auto second = fuzz_json(p, "1s");
+  EXPECT_EQ(second.at("exit"), 0) << second;
+  EXPECT_EQ(second.at("findings").size(), 0u);
+  EXPECT_EQ(files_in(FuzzFolders{p.out}.fixed("scale_rows")),
+            static_cast<int64_t>(first.at("findings").size()));
+  EXPECT_NE(second.at("kernels")[0].at("notes").dump().find("no longer fails: unwritten"),
+            std::string::npos)
+      << second;
+}
+
+TEST(FuzzCommand, SaysFirstHowLongItRuns) {
+  const Project p;
+  const std::string log = p.folder / "log";
+  const pid_t pid = start_process({program("assay"), "fuzz", p.contract, "--out", p.out}, log);
+  for (int i = 0; i < 200 && read_whole(log).find("without end") == std::string::npos; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  end_process(pid, std::chrono::seconds(20));
+  const std::string text = read_whole(log);
+  EXPECT_NE(text.substr(0, text.find('\n')).find("without end until interrupted"),
+            std::string::npos)
+      << text;
+}
+
 TEST(FuzzCommand, RunsExactlyAsManyCasesAsAsked) {
   const Project p;
   for (const char* jobs : {"1", "2"}) {

@@ -126,6 +126,34 @@ TEST(JunitReport, CountsAndEscapes) {
   EXPECT_NE(xml.find("a &lt; b &amp; &quot;c&quot;"), std::string::npos) << xml;
 }
 
+TEST(JunitReport, ShowsWhatWasSkippedAndWhatWasNotJudged) {
+  Report report = smoke_report();
+  report.kernels[0].skipped["no <mma>"] = 7;
+  report.kernels[0].unjudged["R10"] = 1;
+  const std::string xml = junit_report(report);
+  EXPECT_NE(xml.find("<testsuite name=\"a\" tests=\"3\" failures=\"0\" skipped=\"2\""),
+            std::string::npos)
+      << xml;
+  EXPECT_NE(xml.find("7 cases skipped as unsupported: no &lt;mma&gt;\">\n      <skipped message="),
+            std::string::npos)
+      << xml;
+  EXPECT_NE(xml.find("1 case not judged: R10"), std::string::npos) << xml;
+}
+
+TEST(JunitReport, NothingJudgedFails) {
+  Report report = smoke_report();
+  report.kernels[0].judged = 0;
+  EXPECT_NE(junit_report(report).find("<failure message=\"no element was judged\"/>"),
+            std::string::npos);
+}
+
+TEST(ReproCommand, QuotesWhatAShellWouldTakeApart) {
+  FiledFinding filed = finding("a", "wrong");
+  filed.case_file = "out/a & b/<it's>.case";
+  EXPECT_EQ(repro_command(filed),
+            "assay repro 'out/a & b/<it'\\''s>.case' --contract /elsewhere/a.toml");
+}
+
 TEST(TextReport, SaysHowToRepeat) {
   Report report = smoke_report();
   report.findings = {finding("a", "wrong")};

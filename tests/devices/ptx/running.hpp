@@ -59,7 +59,7 @@ class Runner {
                 const std::string& entry = "k") {
     code_ = lower(module_, entry, avx2_);
     if (!code_->unsupported.empty()) {
-      ADD_FAILURE() << code_->unsupported[0];
+      ADD_FAILURE() << code_->unsupported[0].text();
       return RunStatus::unsupported;
     }
     machine_.renew_memory();

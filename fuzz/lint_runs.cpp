@@ -1,0 +1,203 @@
+// What shows only when the cases of a contract are made and run.
+#include <algorithm>
+#include <set>
+
+#include "fuzz/lint.hpp"
+#include "fuzz/report.hpp"
+#include "fuzz/text_table.hpp"
+#include "generators/generate.hpp"
+
+namespace assay {
+
+namespace {
+
+constexpr size_t kExamples = 3;
+constexpr uint64_t kSeedsTried = 16;
+
+std::string without_place(const InputError& error) {
+  const std::string message = error.what();
+  const std::string place = error.where().text();
+  const bool placed = !place.empty() && message.starts_with(place + ": ");
+  const std::string rest = placed ? message.substr(place.size() + 2) : message;
+  return rest.substr(0, rest.find('\n'));
+}
+
+/// Whether every relation holds for these choices; nullopt where one needs more than them.
+std::optional<bool> relations_hold(const Contract& contract, const Case& c) {
+  IntegerScope scope;
+  scope.value = [&](std::string_view wanted) -> std::optional<int64_t> {
+    const std::string name(wanted);
+    for (const auto* values : {&c.sizes, &c.knobs, &c.flags}) {
+      if (const auto at = values->find(name); at != values->end()) return at->second;
+    }
+    if (const auto at = c.types.find(name); at != c.types.end())
+      return static_cast<int64_t>(at->second);
+    if (const auto type = parse_dtype(name)) return static_cast<int64_t>(*type);
+    return std::nullopt;
+  };
+  try {
+    return std::all_of(
+        contract.require.begin(), contract.require.end(),
+        [&](const NamedExpr& relation) { return evaluate_integer(*relation.expr, scope) != 0; });
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+/// Values of a size at which divisions and differences go wrong.
+std::vector<int64_t> telling_sizes(const SizeSpec& size) {
+  if (!size.in.empty()) return size.in;
+  std::vector<int64_t> values;
+  for (int64_t value = size.min; value <= std::min(size.max, size.min + 2); ++value)
+    values.push_back(value);
+  return values;
+}
+
+bool has_elements(const CheckResult& result) {
+  return std::any_of(result.instance->tensors.begin(), result.instance->tensors.end(),
+                     [](const Tensor& tensor) {
+                       return tensor.present && tensor.is_judged() && tensor.elements() > 0;
+                     });
+}
+
+/// What the cases of a trial showed.
+struct Trial {
+  KernelReport counts;
+  int64_t with_elements = 0;  ///< of the cases that ran
+  int64_t failing = 0;        ///< of them
+  std::map<std::string, std::pair<int64_t, Finding>> findings;  ///< first of a case, by identity
+  std::set<std::string> policies;
+  std::vector<Lint> refused;  ///< a case that could not be run at all
+
+  void add(const Case& c, const CheckResult& result) {
+    counts.add(c, result, 0);
+    for (const std::string& line : result.verdict.missing_policies) policies.insert(line);
+    if (result.run.status == RunStatus::unsupported || !has_elements(result)) return;
+    ++with_elements;
+    if (result.findings.empty()) return;
+    ++failing;
+    const Finding& first = result.findings.front();
+    ++findings.try_emplace(first.identity(), 0, first).first->second.first;
+  }
+};
+
+Trial run_trial(const Contract& contract, const std::vector<Case>& cases) {
+  Trial trial;
+  const std::unique_ptr<Device> device = make_ptx_device();
+  Checker checker(contract, *device);
+  for (const Case& c : cases) {
+    try {
+      trial.add(c, checker.check(c));
+    } catch (const InputError& error) {
+      trial.refused.push_back({error.where(), "run", without_place(error)});
+      break;
+    }
+  }
+  return trial;
+}
+
+/// The failure that most cases show, where more than half of them fail: then the contract and the
+/// kernel do not belong together, or the kernel is wrong everywhere.
+void add_failing(const Contract& contract, Trial& trial, std::vector<Lint>& out) {
+  if (2 * trial.failing <= trial.with_elements) return;
+  const auto most = std::max_element(
+      trial.findings.begin(), trial.findings.end(),
+      [](const auto& a, const auto& b) { return a.second.first < b.second.first; });
+  const Finding& f = most->second.second;
+  std::string message = std::to_string(trial.failing) + " of " +
+                        counted(trial.with_elements, "case") + " with elements fail, most often: " +
+                        f.kind + ": " + f.message;
+  const std::set<std::string> before = trial.counts.notes;
+  note_arguments(contract, trial.counts);
+  for (const std::string& note : trial.counts.notes) {
+    if (!before.contains(note)) message += "; " + note;
+  }
+  out.push_back({{f.file, f.line}, "fails", message});
+}
+
+void add_unjudged(const Contract& contract, const Trial& trial, std::vector<Lint>& out) {
+  if (trial.counts.judged > 0 || trial.failing > 0 || trial.counts.skipped_cases() > 0) return;
+  std::string message = "no element of " + counted(trial.counts.cases, "case") + " was judged";
+  SourceLocation where =
+      contract.formula.empty() ? SourceLocation{contract.path} : contract.formula.front().where;
+  if (trial.with_elements == 0) {
+    message += ": the outputs never have an element";
+    if (!contract.sizes.empty()) where = contract.sizes.front().where;
+  }
+  const auto most = std::max_element(
+      trial.counts.unjudged.begin(), trial.counts.unjudged.end(),
+      [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (trial.with_elements > 0 && most != trial.counts.unjudged.end()) message += ": " + most->first;
+  out.push_back({where, "unjudged", message});
+}
+
+}  // namespace
+
+Admitted admitted_cases(const Contract& contract) {
+  Admitted admitted;
+  admitted.cases = covering_cases(contract);
+  try {
+    for (uint64_t seed = 1; seed <= kSeedsTried && admitted.cases.size() < kExamples; ++seed) {
+      Case c = generate_case(contract, Seed{seed});
+      if (std::find(admitted.cases.begin(), admitted.cases.end(), c) == admitted.cases.end())
+        admitted.cases.push_back(std::move(c));
+    }
+  } catch (const InputError& error) {
+    if (!admitted.cases.empty()) return admitted;
+    SourceLocation where = error.where();
+    if (where.line == 0) where = contract.source.where;
+    admitted.lints.push_back({where, "no_case", "admits no case: " + without_place(error)});
+  }
+  return admitted;
+}
+
+std::vector<Lint> sizes_with_errors(const Contract& contract, const std::vector<Case>& cases) {
+  std::vector<Lint> out;
+  std::set<std::string> seen;
+  const size_t looked_at = std::min<size_t>(cases.size(), 8);
+  for (size_t i = 0; i < looked_at; ++i) {
+    for (const SizeSpec& size : contract.sizes) {
+      for (const int64_t value : telling_sizes(size)) {
+        Case c = cases[i];
+        c.sizes[size.name] = value;
+        c.layouts.clear();
+        c.blocks.clear();
+        c.overrides.clear();
+        if (relations_hold(contract, c) != true) continue;
+        try {
+          instantiate(contract, c, contract.path);
+        } catch (const InputError& error) {
+          if (error.where().file != contract.path || error.where().line == 0) continue;
+          if (!seen.insert(error.where().text()).second) continue;
+          out.push_back({error.where(), "error",
+                         "never runs with " + size.name + "=" + std::to_string(value) +
+                             ", which no relation forbids: " + without_place(error)});
+        }
+      }
+    }
+  }
+  return out;
+}
+
+std::vector<Lint> failing_runs(const Contract& contract, const std::vector<Case>& cases) {
+  Trial trial = run_trial(contract, cases);
+  std::vector<Lint> out = trial.refused;
+  if (!out.empty()) return out;
+  for (const auto& [reason, count] : trial.counts.skipped) {
+    out.push_back({contract.source.where, "unsupported",
+                   counted(count, "case") + " of " + std::to_string(trial.counts.cases) +
+                       " skipped: " + reason});
+  }
+  add_failing(contract, trial, out);
+  add_unjudged(contract, trial, out);
+  for (const std::string& line : trial.policies) {
+    out.push_back({{contract.path},
+                   "policy",
+                   "a policy that matters here is missing, add under "
+                   "[policy]: " +
+                       line});
+  }
+  return out;
+}
+
+}  // namespace assay
