@@ -90,6 +90,7 @@ struct Defect {
 struct RunOptions {
   bool definedness = true;
   bool wrap = true;
+  bool races = true;
   bool coverage = true;
   Watch watch;
   int64_t instruction_budget = int64_t{1} << 33;  ///< warp instructions of one launch

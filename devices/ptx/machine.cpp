@@ -207,8 +207,12 @@ RunStatus Executor::launch(const Code& code, const LaunchConfig& config) {
   memory_->begin_launch();
   prepare_constants();
   resident_.clear();
+  tracked_ = options_.races || observer;
+  races_->begin_launch();
   try {
     run_blocks();
+    race_op_ = nullptr;
+    races_->end_launch();
   } catch (const Stop& stop) {
     resident_.clear();
     return stop.status;
