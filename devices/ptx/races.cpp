@@ -2,6 +2,7 @@
 // what orders threads.
 #include "devices/ptx/races.hpp"
 
+#include <algorithm>
 #include <bit>
 
 namespace assay::ptx {
@@ -55,6 +56,7 @@ bool Races::start_block(RaceBlock& block, int64_t linear, int warps, int64_t sha
   linear_.push_back(linear);
   block.ordered = ++time_;
   block.known = nullptr;
+  block.fenced = nullptr;
   block.arrivals.fill(nullptr);
   // What another block left in the shadow is older than this one, and so is ordered.
   if (block.shared.bytes() != shared_bytes || block.generation != generation_) {
@@ -238,7 +240,8 @@ void Races::conflict(const RaceWarp& warp, const RaceEvent& event, int lane,
                                        : (event.what & RaceAccess::kAtomic) != 0;
   if (reads_beside_atomic) {
     const RaceThread reader = earlier_writes ? me : earlier.thread;
-    if (pending_.size() < kMostPending) {
+    // Of many readers the one that is remembered may be this thread: the others are not known.
+    if (earlier.thread != me && pending_.size() < kMostPending) {
       pending_.try_emplace(pending_key(event.shared, event.addresses[lane], reader), race);
     }
     return;

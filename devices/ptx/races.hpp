@@ -47,6 +47,7 @@ struct RaceBlock {
   RaceThread first = 0;  ///< its ordinal << kBlockBits
   RaceTime ordered = 0;  ///< what its threads did before is ordered for all of them
   ClockPointer known;    ///< what all its threads know of others
+  ClockPointer fenced;   ///< what threads fenced before a block barrier: any thread passes it on
   std::vector<RaceWarp> warps;
   std::array<ClockPointer, 16> arrivals;  ///< at each barrier, by bar.arrive
   uint32_t generation = 0;                ///< of the clock that the shadow was made with
@@ -134,6 +135,7 @@ class Races {
                   RaceCell& cell);
   void conflict(const RaceWarp& warp, const RaceEvent& event, int lane, const RaceAccess& earlier,
                 bool earlier_writes, const RaceCell& cell);
+  void pass_fences(RaceBlock& block);
   void acquire(RaceWarp& warp, int lane, const ClockPointer& clock);
   void release_by_fence(RaceBlock& block, RaceWarp& warp, int lane, bool shared, uint64_t address,
                         bool atomic);

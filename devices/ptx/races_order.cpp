@@ -1,4 +1,5 @@
 // What orders threads, for the race checker: barriers, fences with what they release, and acquires.
+#include <algorithm>
 #include <bit>
 
 #include "devices/ptx/races.hpp"
@@ -21,7 +22,33 @@ uint64_t key_of(const RaceBlock& block, bool shared, uint64_t address) {
 
 // ---- barriers ----
 
+/// A store, a fence by its thread, a block barrier, then another thread's atomic: CUDA code relies on
+/// the atomic to pass the store on.
+void Races::pass_fences(RaceBlock& block) {
+  for (const RaceWarp& warp : block.warps) {
+    RaceClock clock;
+    uint32_t fenced = 0;
+    RaceTime least = ~RaceTime{0};
+    for (int lane = 0; lane < static_cast<int>(warp.fences.size()); ++lane) {
+      const RaceFence& fence = warp.fences[lane][static_cast<size_t>(FenceScope::device)];
+      if (fence.own <= block.ordered) continue;
+      fenced |= 1u << lane;
+      least = std::min(least, fence.own);
+      clock.add_thread(warp.first + static_cast<RaceThread>(lane), fence.own);
+      if (fence.known != nullptr) block.fenced = join(block.fenced, fence.known, time_);
+    }
+    if (fenced == 0) continue;
+    if (fenced == ~0u) {
+      clock = {};
+      clock.add_warp(warp.first, least);
+    }
+    clock.add_block(block.first, block.ordered);
+    block.fenced = join(block.fenced, std::make_shared<const RaceClock>(std::move(clock)), time_);
+  }
+}
+
 void Races::barrier(RaceBlock& block) {
+  pass_fences(block);
   block.ordered = ++time_;
   const RaceClock* last = nullptr;
   for (RaceWarp& warp : block.warps) {
@@ -146,13 +173,20 @@ void Races::release_by_fence(RaceBlock& block, RaceWarp& warp, int lane, bool sh
                              uint64_t address, bool atomic) {
   const uint64_t key = key_of(block, shared, address);
   const bool fenced = !warp.fences.empty() && warp.fences[lane][0].own != 0;
-  if (!fenced) {
+  if (!fenced && block.fenced == nullptr) {
     if (!atomic && !released_.empty()) released_.erase(key);
+    return;
+  }
+  if (!fenced) {
+    Released& passed = released_[key];
+    if (!atomic) passed = {};
+    passed.to_device = join(passed.to_device, block.fenced, time_);
     return;
   }
   const auto& [to_block, to_device] = warp.fences[lane];
   Released& released = released_[key];
   if (!atomic) released = {};
+  released.to_device = join(released.to_device, block.fenced, time_);
   if (to_device.own != 0) {
     released.to_device =
         join(released.to_device, knowledge(block, warp, lane, to_device), time_);
