@@ -1,6 +1,5 @@
 // Correct code that the race checker has to leave alone; races_test.cpp runs each kernel.
 // Compiled to right.ptx: nvcc 13.0 -arch=sm_80 -lineinfo -ptx.
-#include <cooperative_groups.h>
 #include <cuda_pipeline.h>
 
 extern "C" {
@@ -141,16 +140,6 @@ __global__ void volatile_warp(float* y, const float* x) {
 
 __global__ void one_value(int* flag, const float* x) {
   if (x[blockIdx.x * blockDim.x + threadIdx.x] > 0) *flag = 1;
-}
-
-__global__ void grid_barrier(float* y, float* part, const float* x) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x;
-  for (int round = 0; round < 3; ++round) {
-    part[i] = x[i] + round;
-    cooperative_groups::this_grid().sync();
-    y[i] = part[n - 1 - i];
-    cooperative_groups::this_grid().sync();
-  }
 }
 
 __global__ void double_buffer(float* y, const float* x, int n) {
