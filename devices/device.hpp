@@ -48,6 +48,8 @@ struct Diagnostic {
   std::array<int64_t, 3> thread{};
   int64_t count = 1;
   bool note = false;      ///< true: context for another finding, no finding itself
+  std::string other_file;  ///< of a race: where the other access stands; empty: no such place
+  int other_line = 0;
   std::vector<std::string> details;  ///< further lines: data flow, both factors of a product, ...
 };
 

@@ -310,6 +310,7 @@ class Executor : public RaceOwner {
   void fence(const MicroOp& op, uint32_t mask);
   void race_barrier(BlockState& block, int number);
   void race_found(const Race& race) override;
+  void add_values(Race& race, const RaceEvent& event) override;
   bool stores_what_is_there(const RaceEvent& event, int lane) override;
   bool lanes_store_equal(const RaceEvent& event, int a, int b) override;
 
@@ -327,7 +328,7 @@ class Executor : public RaceOwner {
   const LaunchConfig* config_ = nullptr;
   bool shadow_ = true;
   bool tracked_ = false;  ///< somebody looks at accesses: the observer or the race checker
-  std::unique_ptr<Races> races_ = std::make_unique<Races>(*this);
+  std::unique_ptr<Races> races_;
   const MicroOp* race_op_ = nullptr;  ///< whose access is being checked
   AlignedBytes constants_;
   uint64_t constants_of_ = 0;           ///< Code::serial

@@ -65,6 +65,7 @@ void Executor::track_access(const MicroOp& op, uint32_t mask, Space space, Acces
   if (atomic) event.what |= RaceAccess::kAtomic;
   if (ins.order == Order::volatile_) event.what |= RaceAccess::kVolatile;
   if (atomic || ins.order != Order::weak) event.what |= RaceAccess::kStrong;
+  if (ins.scope == Scope::cta) event.what |= RaceAccess::kBlockScope;
   if (op.kind == Kind::tensor) event.what |= RaceAccess::kCollective;
   if ((event.what & RaceAccess::kStrong) != 0) {
     const bool releases = ins.order == Order::release || ins.order == Order::acq_rel ||
@@ -82,17 +83,23 @@ void Executor::track_access(const MicroOp& op, uint32_t mask, Space space, Acces
 void Executor::check_races(const MicroOp& op, RaceEvent event) {
   race_op_ = &op;
   RaceBlock& block = *warp_->block->races;
+  event.consecutive = event.mask == ~0u && kit_.pattern(event.addresses, event.bytes) ==
+                                               AddressPattern::consecutive;
   if (event.shared) {
     return races_->access(block, warp_->index, event, block.shared, kSharedStart);
   }
+  const uint64_t end = event.addresses[kLanes - 1] + static_cast<uint64_t>(event.bytes) - 1;
+  const bool one_page =
+      event.consecutive && event.addresses[0] >> kPageBits == end >> kPageBits;
+  event.consecutive = one_page;
   for (uint32_t left = event.mask; left != 0;) {
     const uint64_t number = event.addresses[std::countr_zero(left)] >> kPageBits;
     uint32_t same = 0;
-    for (int lane = 0; lane < kLanes; ++lane) {
+    for (int lane = 0; !one_page && lane < kLanes; ++lane) {
       same |= static_cast<uint32_t>(event.addresses[lane] >> kPageBits == number) << lane;
     }
-    event.mask = left & same;
-    left &= ~same;
+    event.mask = one_page ? left : left & same;
+    left &= ~event.mask;
     const Page* page = memory_->page(number << kPageBits);
     // What no thread may write holds no race: a stray store there is a finding of its own.
     if (page == nullptr || !memory_->regions()[page->region].spec.writable) continue;
@@ -104,7 +111,7 @@ void Executor::check_races(const MicroOp& op, RaceEvent event) {
 
 /// The bytes of an asynchronous copy arrive now.
 void Executor::track_copied(WarpState& warp, const AsyncCopy& copy) {
-  uint64_t address[kLanes];
+  uint64_t address[kLanes] = {};
   address[copy.lane] = copy.shared_address;
   RaceEvent event;
   event.addresses = address;
@@ -146,58 +153,81 @@ bool Executor::lanes_store_equal(const RaceEvent&, int a, int b) {
   return true;
 }
 
+void Executor::add_values(Race& race, const RaceEvent& event) {
+  const auto site_of = [&](uint32_t what) -> const Site& {
+    return code_->sites[what & RaceAccess::kSite];
+  };
+  // The later access is not done yet: memory holds what the earlier one stored or loaded.
+  const auto there = [&](const Site& site) -> std::string {
+    const int bytes = std::max<int>(site.element_bytes, 1);
+    const Target at = span(race.shared ? Space::shared : Space::global, race.address, bytes);
+    return at.data == nullptr ? "" : value_text(site.instruction->type, at.data, bytes);
+  };
+  race.earlier_value = there(site_of(race.earlier.what));
+  const Site& site = site_of(race.what);
+  const bool atomic = (race.what & RaceAccess::kAtomic) != 0;
+  if (!race.writes && !atomic) race.value = there(site);
+  if (!race.writes || race_op_->kind != Kind::store) return;
+  const size_t k = (race.address - event.addresses[race.lane]) / site.element_bytes;
+  if (k >= site.rows.size()) return;
+  race.value = value_text(site.instruction->type,
+                          row(site.rows[k]) + race.lane * site.widths[k], site.element_bytes);
+}
+
 void Executor::race_found(const Race& race) {
+  struct Side {
+    int32_t site;
+    RaceThread thread;
+    const char* verb;
+    const std::string* value;
+  };
+  const auto site_of = [](uint32_t what) { return static_cast<int32_t>(what & RaceAccess::kSite); };
+  Side first{site_of(race.earlier.what), race.earlier.thread,
+             verb(race.earlier_writes, race.earlier.what), &race.earlier_value};
+  Side second{site_of(race.what), race.thread, verb(race.writes, race.what), &race.value};
+  // The place is the line further down, whichever access the schedule put first.
+  const SourceLine a = user_line(first.site), b = user_line(second.site);
+  const auto ptx_line = [&](const Side& side) {
+    return code_->sites[side.site].instruction->ptx_line;
+  };
+  if (a.file == b.file ? a.line > b.line : ptx_line(first) > ptx_line(second)) {
+    std::swap(first, second);
+  }
   const auto number = [](RaceThread t) { return int64_t{t} % (1 << kBlockBits); };
   const auto block_of = [&](RaceThread t) {
     return unfold(races_->linear_block(t), config_->grid);
   };
-  const auto site_of = [](uint32_t what) { return static_cast<int32_t>(what & RaceAccess::kSite); };
-  const int32_t site = site_of(race.what), earlier_site = site_of(race.earlier.what);
-  const bool same_block = race.thread >> kBlockBits == race.earlier.thread >> kBlockBits;
   const auto thread_text = [&](RaceThread t) {
     return "thread " + coordinates(unfold(number(t), config_->block)) + " of block " +
            coordinates(block_of(t));
   };
-  const Space space = race.shared ? Space::shared : Space::global;
+  const char* between = first.thread >> kBlockBits != second.thread >> kBlockBits ? "blocks"
+                        : first.thread >> 5 != second.thread >> 5 ? "threads of a block"
+                                                                  : "lanes of a warp";
   std::string operand;
-  const std::string where = describe(space, race.address, race.bytes, &operand);
-  // Of many readers the one that is remembered may be the thread that stores.
-  const std::string other =
-      race.earlier.thread == race.thread ? "another thread" : thread_text(race.earlier.thread);
-  const std::string earlier_verb = verb(race.earlier_writes, race.earlier.what);
-  const std::string later_verb = verb(race.writes, race.what);
-  std::string message =
-      (race.volatiles ? "relies on volatile: " : "race between ") +
-      std::string(same_block ? race.thread >> 5 == race.earlier.thread >> 5 ? "lanes of a warp"
-                                                                            : "threads of a block"
-                             : "blocks") +
-      ", " + where + ": " + later_verb + " by " + thread_text(race.thread) + " and " +
-      earlier_verb + " by " + other + place(earlier_site) + ", with nothing that orders them";
-  Diagnostic& d = report(DiagnosticKind::race, site, race.lane, std::move(message), operand,
+  const std::string where =
+      describe(race.shared ? Space::shared : Space::global, race.address, race.bytes, &operand);
+  std::string message = std::string(race.volatiles ? "relies on volatile: " : "race between ") +
+                        between + ", " + where + ": " + second.verb + " by " +
+                        thread_text(second.thread) + " and " + first.verb + " by " +
+                        thread_text(first.thread) + place(first.site) +
+                        ", with nothing that orders them";
+  Diagnostic& d = report(DiagnosticKind::race, second.site, race.lane, std::move(message), operand,
                          race.volatiles);
   if (d.count > 1 || !d.details.empty()) return;
-  d.block = block_of(race.thread);
-  d.thread = unfold(number(race.thread), config_->block);
-  const Target at = span(space, race.address, 1);
-  const auto there = [&](int32_t of) {
-    const Site& s = code_->sites[of];
-    const int bytes = std::max<int>(s.element_bytes, 1);
-    const Target whole = span(space, race.address, bytes);
-    return whole.data == nullptr ? "?" : value_text(s.instruction->type, whole.data, bytes);
-  };
-  if (at.data == nullptr || race_op_ == nullptr) return;  // told at the end of the launch
-  const Site& s = code_->sites[site];
-  std::string later_value = there(earlier_site);
-  if (race.writes && race_op_->kind == Kind::store && s.rows.size() > 0) {
-    later_value = value_text(s.instruction->type, row(s.rows[0]) + race.lane * s.widths[0],
-                             s.element_bytes);
+  d.block = block_of(second.thread);
+  d.thread = unfold(number(second.thread), config_->block);
+  const SourceLine other = user_line(first.site);
+  if (const auto file = code_->module->files.find(other.file); file != code_->module->files.end()) {
+    d.other_file = file->second;
+    d.other_line = other.line;
   }
-  d.details.push_back(earlier_verb + place(earlier_site) + " (" +
-                      code_->sites[earlier_site].instruction->spelling + "): " +
-                      there(earlier_site) + " by " + other);
-  d.details.push_back(later_verb + place(site) + " (" + s.instruction->spelling + "): " +
-                      (race.what & RaceAccess::kAtomic ? "" : later_value + " ") + "by " +
-                      thread_text(race.thread));
+  for (const Side& side : {first, second}) {
+    d.details.push_back(side.verb + place(side.site) + " (" +
+                        code_->sites[side.site].instruction->spelling + ") by " +
+                        thread_text(side.thread) +
+                        (side.value->empty() ? "" : ": " + *side.value));
+  }
 }
 
 void Executor::fence(const MicroOp& op, uint32_t mask) {

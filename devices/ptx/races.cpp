@@ -20,6 +20,16 @@ constexpr size_t kMostPending = 4096;
 bool same_warp(RaceThread a, RaceThread b) { return a >> 5 == b >> 5; }
 bool same_block(RaceThread a, RaceThread b) { return a >> kBlockBits == b >> kBlockBits; }
 
+/// Whether several readers, remembered by `what` and one `thread`, include the weak reader `mine`.
+bool among(uint32_t what, RaceThread thread, const RaceAccess& mine) {
+  const uint32_t many = what >> RaceAccess::kManyShift;
+  const uint32_t apart = thread ^ mine.thread;
+  const uint32_t needed = apart >> 5 == 0            ? RaceAccess::warp
+                          : apart >> kBlockBits == 0 ? RaceAccess::block
+                                                     : RaceAccess::blocks;
+  return many >= needed && (what & RaceAccess::kStrong) == 0;
+}
+
 uint64_t pending_key(bool shared, uint64_t address, RaceThread reader) {
   return ((address << 1 | static_cast<uint64_t>(shared)) * 0x9e3779b97f4a7c15ull) ^
          (uint64_t{reader} * 0xbf58476d1ce4e5b9ull);
@@ -125,11 +135,24 @@ void Races::access(RaceBlock& block, int w, const RaceEvent& event, RaceShadow& 
   if (time_ >= kLast) return;
   RaceWarp& warp = block.warps[w];
   shadow.refine(event.bytes);
+  const bool strong = (event.what & RaceAccess::kStrong) != 0;
+  if (event.consecutive && !strong &&
+      wide_access(block, warp, event, shadow, event.addresses[0] - offset)) {
+    return;
+  }
   const int shift = shadow.shift();
   const RaceTime floor = event.shared ? block.ordered : launch_;
-  RaceCell* const cells = shadow.cells();
   const uint64_t size = static_cast<uint64_t>(shadow.bytes());
   const uint64_t bytes = static_cast<uint64_t>(event.bytes);
+  const RaceTime* const write_times = shadow.column(RaceShadow::write_time);
+  const RaceThread* const writers = shadow.column(RaceShadow::write_thread);
+  const uint32_t* const write_whats = shadow.column(RaceShadow::write_what);
+  RaceTime* const read_times = shadow.column(RaceShadow::read_time);
+  const RaceThread* const readers = shadow.column(RaceShadow::read_thread);
+  const uint32_t* const read_whats = shadow.column(RaceShadow::read_what);
+  const auto address_of = [&](uint64_t i, int lane) {
+    return std::max(event.addresses[lane], offset + (i << shift));
+  };
   for (uint32_t left = event.mask; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
     const uint64_t at = event.addresses[lane] - offset;
@@ -138,21 +161,46 @@ void Races::access(RaceBlock& block, int w, const RaceEvent& event, RaceShadow& 
     const RaceThread me = warp.first + static_cast<RaceThread>(lane);
     const RaceAccess mine{time_, me, event.what};
     for (uint64_t i = at >> shift; i <= last; ++i) {
-      RaceCell& cell = cells[i];
-      const bool after_write = cell.write.time < floor || cell.write.thread == me;
-      const bool after_read = cell.read.time < floor ||
-                              (cell.read.thread == me && cell.read.many() == RaceAccess::one);
+      const bool after_write = write_times[i] < floor || writers[i] == me;
+      // Of a thread that reads again, or of several since nothing ordered them, all is known.
+      const bool after_read = read_times[i] < floor ||
+                              (readers[i] == me && read_whats[i] >> RaceAccess::kManyShift == 0);
       if (event.writes) {
-        if (!after_write || !after_read) slow_write(block, warp, event, lane, cell);
-        cell.write = mine;
-        cell.read.time = 0;
+        if (!after_write || !after_read) {
+          slow_write(block, warp, event, lane, shadow.cell(i, address_of(i, lane)));
+        }
+        // A plain store of the block stays in sight behind its atomics: for other blocks it is as
+        // unordered as before.
+        const bool stays = strong && !event.shared && write_times[i] >= launch_ &&
+                           same_block(writers[i], me) &&
+                           (write_whats[i] & RaceAccess::kStrong) == 0;
+        if (!stays) shadow.set_write(i, mine);
+        read_times[i] = 0;
       } else if (after_write && after_read) {
-        cell.read = mine;
+        shadow.set_read(i, mine);
+      } else if (after_write && read_times[i] == time_ && among(read_whats[i], readers[i], mine)) {
+        continue;
       } else {
+        RaceCell cell = shadow.cell(i, address_of(i, lane));
         slow_read(block, warp, event, lane, cell);
+        shadow.set_readers(i, cell);
       }
     }
   }
+}
+
+/// All lanes of the warp, side by side. False: not known to be in order, and nothing was recorded.
+bool Races::wide_access(const RaceBlock& block, const RaceWarp& warp, const RaceEvent& event,
+                        RaceShadow& shadow, uint64_t at) {
+  const int shift = shadow.shift();
+  const uint64_t bytes = static_cast<uint64_t>(event.bytes);
+  const uint64_t cells = bytes >> shift;
+  if (!std::has_single_bit(cells) || (at & ((uint64_t{1} << shift) - 1)) != 0) return false;
+  if (at + bytes * kRaceLanes > static_cast<uint64_t>(shadow.bytes())) return false;
+  const RaceFloors floors{event.shared ? block.ordered : launch_, block.ordered, warp.ordered};
+  const auto record = event.writes ? rows_.write : rows_.read;
+  return record(shadow, at >> shift, std::countr_zero(cells), floors,
+                {time_, warp.first, event.what});
 }
 
 void Races::slow_read(RaceBlock& block, RaceWarp& warp, const RaceEvent& event, int lane,
@@ -177,13 +225,14 @@ void Races::slow_read(RaceBlock& block, RaceWarp& warp, const RaceEvent& event, 
   constexpr uint32_t kManyBits = 3u << RaceAccess::kManyShift;
   // Of a strong and a weak reader the weak one is remembered: it conflicts with more.
   const bool keep = (read.what & RaceAccess::kStrong) == 0 || (mine.what & RaceAccess::kStrong) != 0;
+  if (now > read.many()) cell.other_reader = keep ? me : read.thread;
   if (!keep) read.thread = me;
   read.what = ((keep ? read.what : mine.what) & ~kManyBits) | many << RaceAccess::kManyShift;
   read.time = time_;
 }
 
 void Races::slow_write(RaceBlock& block, RaceWarp& warp, const RaceEvent& event, int lane,
-                       RaceCell& cell) {
+                       const RaceCell& cell) {
   const RaceThread me = warp.first + static_cast<RaceThread>(lane);
   if (cell.write.thread != me && !ordered(block, warp, lane, cell.write)) {
     conflict(warp, event, lane, cell.write, true, cell);
@@ -202,17 +251,28 @@ void Races::conflict(const RaceWarp& warp, const RaceEvent& event, int lane,
   const uint32_t both = earlier.what & event.what;
   Race race;
   race.earlier = earlier;
+  // Of many readers the one that is remembered may be this thread, or be ordered before it.
+  const RaceAccess::Many many = earlier_writes ? RaceAccess::one : earlier.many();
+  const bool names_other = (many == RaceAccess::warp && earlier.thread == me) ||
+                           (many == RaceAccess::block && same_warp(earlier.thread, me)) ||
+                           (many == RaceAccess::blocks && same_block(earlier.thread, me));
+  if (names_other) race.earlier.thread = cell.other_reader;
   race.earlier_writes = earlier_writes;
   race.thread = me;
   race.what = event.what;
   race.lane = lane;
   race.writes = event.writes;
   race.shared = event.shared;
-  race.address = event.addresses[lane];
-  race.bytes = event.bytes;
-  if ((both & RaceAccess::kStrong) != 0) {
+  race.address = cell.address;
+  race.bytes = static_cast<int>(event.bytes - (cell.address - event.addresses[lane]));
+  const bool in_scope =
+      same_block(race.earlier.thread, me) ||
+      ((earlier.what | event.what) & RaceAccess::kBlockScope) == 0;
+  if ((both & RaceAccess::kStrong) != 0 && in_scope) {
     race.volatiles = (both & RaceAccess::kVolatile) != 0 && same_warp(earlier.thread, me);
-    if (race.volatiles) owner_.race_found(race);
+    if (!race.volatiles) return;
+    owner_.add_values(race, event);
+    owner_.race_found(race);
     return;
   }
   // Lanes that load a matrix together have all arrived, and have loaded, before one goes on.
@@ -239,13 +299,14 @@ void Races::conflict(const RaceWarp& warp, const RaceEvent& event, int lane,
                                        ? (earlier.what & RaceAccess::kAtomic) != 0 && !event.writes
                                        : (event.what & RaceAccess::kAtomic) != 0;
   if (reads_beside_atomic) {
-    const RaceThread reader = earlier_writes ? me : earlier.thread;
-    // Of many readers the one that is remembered may be this thread: the others are not known.
-    if (earlier.thread != me && pending_.size() < kMostPending) {
+    const RaceThread reader = earlier_writes ? me : race.earlier.thread;
+    if (pending_.size() < kMostPending) {
+      owner_.add_values(race, event);
       pending_.try_emplace(pending_key(event.shared, event.addresses[lane], reader), race);
     }
     return;
   }
+  owner_.add_values(race, event);
   owner_.race_found(race);
 }
 
@@ -260,7 +321,7 @@ void Races::strong_access(RaceBlock& block, int w, const RaceEvent& event, bool 
       pending_.erase(pending_key(event.shared, address, me));
     }
     if (acquires) acquire_from(block, w, lane, event.shared, address);
-    if (event.writes) release_by_fence(block, warp, lane, event.shared, address, atomic);
+    if (event.writes) release_by_fence(block, warp, lane, event);
   }
 }
 

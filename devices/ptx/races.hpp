@@ -13,10 +13,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "devices/ptx/race_clock.hpp"
+#include "devices/ptx/race_rows.hpp"
 #include "devices/ptx/race_shadow.hpp"
 
 namespace assay::ptx {
@@ -61,6 +63,7 @@ struct RaceEvent {
   int bytes = 0;
   bool shared = false;
   bool reads = false, writes = false;
+  bool consecutive = false;  ///< all lanes access, each the bytes behind those of the lane before
   uint32_t what = 0;  ///< RaceAccess::what: site and bits
 };
 
@@ -73,8 +76,10 @@ struct Race {
   int lane = 0;
   bool writes = false;
   bool shared = false;
-  uint64_t address = 0;  ///< of the later access
-  int bytes = 0;
+  uint64_t address = 0;  ///< of the first byte that both access
+  int bytes = 0;         ///< of the later access from there on
+  /// What the earlier access loaded or stored there, what the later one did; empty: not known.
+  std::string earlier_value, value;
   bool volatiles = false;  ///< both volatile, in one warp: what older code relies on
 };
 
@@ -83,6 +88,8 @@ class RaceOwner {
  public:
   virtual ~RaceOwner() = default;
   virtual void race_found(const Race& race) = 0;
+  /// Sets both values of a race of the current access.
+  virtual void add_values(Race& race, const RaceEvent& event) = 0;
   /// Whether the lane of the current store writes the bytes that are there.
   virtual bool stores_what_is_there(const RaceEvent& event, int lane) = 0;
   /// Whether both lanes of the current store write the same bytes to one address.
@@ -91,7 +98,7 @@ class RaceOwner {
 
 class Races {
  public:
-  explicit Races(RaceOwner& owner) : owner_(owner) {}
+  explicit Races(RaceOwner& owner, bool avx2) : owner_(owner), rows_(race_rows(avx2)) {}
 
   void begin_launch();
   /// Reports what had to wait until the end.
@@ -123,22 +130,23 @@ class Races {
   /// What was released by writes to one address.
   struct Released {
     ClockPointer to_device;
-    ClockPointer to_block;     ///< by fences of the scope of a block,
+    ClockPointer to_block;     ///< by fences or writes of the scope of a block,
     RaceThread block_first = 0;  ///< of this block
   };
   bool ordered(const RaceBlock& block, const RaceWarp& warp, int lane, const RaceAccess& a) const;
   bool ordered_many(const RaceBlock& block, const RaceWarp& warp, int lane,
                     const RaceAccess& a) const;
+  bool wide_access(const RaceBlock& block, const RaceWarp& warp, const RaceEvent& event,
+                   RaceShadow& shadow, uint64_t at);
   void slow_read(RaceBlock& block, RaceWarp& warp, const RaceEvent& event, int lane,
                  RaceCell& cell);
   void slow_write(RaceBlock& block, RaceWarp& warp, const RaceEvent& event, int lane,
-                  RaceCell& cell);
+                  const RaceCell& cell);
   void conflict(const RaceWarp& warp, const RaceEvent& event, int lane, const RaceAccess& earlier,
                 bool earlier_writes, const RaceCell& cell);
   void pass_fences(RaceBlock& block);
   void acquire(RaceWarp& warp, int lane, const ClockPointer& clock);
-  void release_by_fence(RaceBlock& block, RaceWarp& warp, int lane, bool shared, uint64_t address,
-                        bool atomic);
+  void release_by_fence(RaceBlock& block, RaceWarp& warp, int lane, const RaceEvent& event);
   ClockPointer knowledge(const RaceBlock& block, const RaceWarp& warp, int lane,
                          const RaceFence& at) const;
   RaceFence here(const RaceBlock& block, const RaceWarp& warp, int lane) const;
@@ -146,6 +154,7 @@ class Races {
                       ClockPointer clock) const;
 
   RaceOwner& owner_;
+  const RaceRows& rows_;
   RaceTime time_ = 1;
   RaceTime launch_ = 1;  ///< accesses before it belong to earlier launches
   uint32_t generation_ = 0;  ///< of the clock: it starts anew before it overflows

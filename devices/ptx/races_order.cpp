@@ -169,32 +169,33 @@ ClockPointer Races::knowledge(const RaceBlock& block, const RaceWarp& warp, int 
 
 /// A write that others may observe passes on what its thread knew at its last fence. A
 /// read-modify-write leaves in force what was released before it.
-void Races::release_by_fence(RaceBlock& block, RaceWarp& warp, int lane, bool shared,
-                             uint64_t address, bool atomic) {
-  const uint64_t key = key_of(block, shared, address);
+void Races::release_by_fence(RaceBlock& block, RaceWarp& warp, int lane, const RaceEvent& event) {
+  const bool atomic = (event.what & RaceAccess::kAtomic) != 0;
+  const uint64_t key = key_of(block, event.shared, event.addresses[lane]);
   const bool fenced = !warp.fences.empty() && warp.fences[lane][0].own != 0;
   if (!fenced && block.fenced == nullptr) {
     if (!atomic && !released_.empty()) released_.erase(key);
     return;
   }
-  if (!fenced) {
-    Released& passed = released_[key];
-    if (!atomic) passed = {};
-    passed.to_device = join(passed.to_device, block.fenced, time_);
-    return;
-  }
-  const auto& [to_block, to_device] = warp.fences[lane];
   Released& released = released_[key];
   if (!atomic) released = {};
-  released.to_device = join(released.to_device, block.fenced, time_);
-  if (to_device.own != 0) {
-    released.to_device =
-        join(released.to_device, knowledge(block, warp, lane, to_device), time_);
+  ClockPointer to_device = block.fenced, to_block;
+  if (fenced) {
+    const auto& [of_block, of_device] = warp.fences[lane];
+    if (of_device.own != 0) {
+      to_device = join(to_device, knowledge(block, warp, lane, of_device), time_);
+    }
+    if (of_block.own != of_device.own) to_block = knowledge(block, warp, lane, of_block);
   }
-  if (to_block.own == to_device.own) return;
+  if ((event.what & RaceAccess::kBlockScope) != 0) {  // no other block observes this write
+    to_block = join(to_block, to_device, time_);
+    to_device = nullptr;
+  }
+  released.to_device = join(released.to_device, to_device, time_);
+  if (to_block == nullptr) return;
   if (released.block_first != block.first) released.to_block = nullptr;
   released.block_first = block.first;
-  released.to_block = join(released.to_block, knowledge(block, warp, lane, to_block), time_);
+  released.to_block = join(released.to_block, to_block, time_);
 }
 
 void Races::release_to(RaceBlock& block, int w, int lane, bool shared, uint64_t address) {

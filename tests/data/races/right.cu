@@ -210,4 +210,69 @@ __global__ void arrivals(float* y, const float* x) {
   }
   y[t] = s[63 - t];
 }
+
+// A sum by shuffles, handed on by an atomic, then by a barrier.
+__global__ void shuffled(float* y, const float* x) {
+  __shared__ float total;
+  const int t = threadIdx.x;
+  if (t == 0) total = 0;
+  __syncthreads();
+  float sum = x[t];
+  for (int o = 16; o > 0; o /= 2) sum += __shfl_xor_sync(~0u, sum, o);
+  if (t % 32 == 0) atomicAdd(&total, sum);
+  __syncthreads();
+  y[t] = total;
+}
+
+// A barrier of all blocks, as cooperative groups' grid.sync makes it: the last to arrive lets the
+// others go on. `arrived` counts, `round` tells.
+__global__ void grid_barrier(float* y, float* part, const float* x, unsigned* arrived,
+                             volatile unsigned* round) {
+  const int t = threadIdx.x, b = blockIdx.x, blocks = gridDim.x;
+  part[b * 32 + t] = x[b * 32 + t];
+  __syncthreads();
+  if (t == 0) {
+    __threadfence();
+    if (atomicAdd(arrived, 1u) == blocks - 1) {
+      *arrived = 0;
+      __threadfence();
+      *round = 1;
+    }
+    while (*round == 0) {
+    }
+    __threadfence();
+  }
+  __syncthreads();
+  y[b * 32 + t] = part[(blocks - 1 - b) * 32 + t];
+}
+
+// Atomics of the scope of a block, each block with a counter of its own.
+__global__ void block_scope(int* count) {
+  atomicAdd_block(count + blockIdx.x, 1);
+  __syncthreads();
+  if (threadIdx.x == 0) count[blockIdx.x] += 1;
+}
+
+// Writes by red, fenced; a flag by atom; the reader comes after both.
+__global__ void red_then_flag(int* y, int* sum, int* flag) {
+  if (threadIdx.x != 0) return;
+  atomicAdd(sum, blockIdx.x + 1);
+  __threadfence();
+  if (atomicAdd(flag, 1) == gridDim.x - 1) {
+    __threadfence();
+    *y = *sum;
+  }
+}
+
+// What one lane writes the others of its warp read after __syncwarp, of a subset too.
+__global__ void broadcast(float* y, const float* x) {
+  __shared__ float s[2];
+  const int t = threadIdx.x, warp = t / 32;
+  for (int i = 0; i < 3; ++i) {
+    if (t % 32 == 0) s[warp] = x[i * 2 + warp];
+    __syncwarp();
+    y[i * 64 + t] = s[warp];
+    __syncwarp();
+  }
+}
 }

@@ -103,4 +103,46 @@ __global__ void unlocked(int* lock, float* y) {
 __global__ void lanes_differ(int* y) {
   y[threadIdx.x / 2] = threadIdx.x;  // lanes_differ first second
 }
+
+// Block 0 clears and adds; others may have added before.
+__global__ void clearing(int* y) {
+  if (blockIdx.x == 0) y[threadIdx.x] = 0;   // clearing first
+  __syncthreads();
+  atomicAdd(y + 31 - threadIdx.x, 1);        // clearing second
+}
+
+// Atomics of the scope of a block order nothing between blocks.
+__global__ void block_atomics(int* y) {
+  if (threadIdx.x == 0) atomicAdd_block(y, 1);   // block_atomics first second
+}
+
+__global__ void load_beside_atomic(int* y, int* count) {
+  if (blockIdx.x == 0) {
+    atomicAdd(count, 1);   // load_beside_atomic first
+  } else {
+    y[0] = *count;         // load_beside_atomic second
+  }
+}
+
+// Copied asynchronously, waited for by each thread alone.
+__global__ void early_copy(float* y, const float* x) {
+  __shared__ float s[64];
+  const int t = threadIdx.x;
+  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(s + t));
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(x + t) : "memory");  // early_copy first
+  asm volatile("cp.async.wait_all;" ::: "memory");
+  y[t] = s[63 - t];   // early_copy second
+}
+
+// Thread 0 writes a value that others read in the round before.
+__global__ void broadcast_reused(float* y, const float* x, int n) {
+  __shared__ float s;
+  const int t = threadIdx.x;
+  for (int i = 0; i < n; ++i) {
+    if (t == 0) s = x[i];        // broadcast_reused first
+    __syncthreads();
+    y[i * 64 + t] = s;           // broadcast_reused second
+    __syncwarp();                // orders the lanes of one warp alone
+  }
+}
 }

@@ -22,9 +22,13 @@ class Races : public ::testing::Test {
   void clean(const char* entry, const std::vector<uint64_t>& params, LaunchConfig config) {
     for (uint64_t seed : {0, 1, 2}) {
       config.block_seed = config.warp_seed = seed;
-      ASSERT_EQ(right.run(params, config, entry), RunStatus::completed) << right.all_messages();
-      EXPECT_EQ(right.count(DiagnosticKind::race), 0) << entry << "\n" << right.all_messages();
+      clean_once(entry, params, config);
     }
+  }
+  void clean_once(const char* entry, const std::vector<uint64_t>& params,
+                  const LaunchConfig& config) {
+    ASSERT_EQ(right.run(params, config, entry), RunStatus::completed) << right.all_messages();
+    EXPECT_EQ(right.count(DiagnosticKind::race), 0) << entry << "\n" << right.all_messages();
   }
   /// Runs, and expects one race between the lines whose comments say `entry first` and `second`.
   void found(const char* entry, const std::vector<uint64_t>& params, LaunchConfig config,
@@ -47,9 +51,9 @@ class Races : public ::testing::Test {
       const auto names = [&](int n) {
         return d.message.find(place + std::to_string(n) + ",") != std::string::npos;
       };
-      // Which of the two comes first is the schedule's matter.
+      // The place is the later line, whichever access came first.
       told |= d.message.find("race between " + between) == 0 &&
-              ((d.line == second && names(first)) || (d.line == first && names(second)));
+              d.line == std::max(first, second) && names(std::min(first, second));
     }
     EXPECT_TRUE(told) << entry << "\n" << wrong.all_messages();
 
@@ -72,6 +76,13 @@ TEST_F(Races, LeavesLockFreeCodeAlone) {
   clean("look_back", {y, zero, total, prefix, x}, threads(32, 16));
   clean("spin_lock", {zero, y}, threads(64, 3));
   clean("cas_loop", {zero}, threads(64, 3));
+  clean("block_scope", {zero}, threads(64, 3));
+  for (int n : {2, 5}) {  // counters start from 0, and two are left where they ended
+    const uint64_t counters = right.array<unsigned>("counters", {0, 0});
+    clean_once("grid_barrier", {y, part, x, counters, counters + 4}, threads(32, n));
+    const uint64_t sums = right.array<int>("sums", {0, 0});
+    clean_once("red_then_flag", {y, sums, sums + 4}, threads(32, n));
+  }
 }
 
 TEST_F(Races, LeavesSynchronisedCodeAlone) {
@@ -84,6 +95,8 @@ TEST_F(Races, LeavesSynchronisedCodeAlone) {
   clean("narrow", {y, x}, threads(64, 2));
   clean("named", {y, x}, threads(128));
   clean("arrivals", {y, x}, threads(64));
+  clean("shuffled", {y, x}, threads(64));
+  clean("broadcast", {y, x}, threads(64));
 }
 
 TEST_F(Races, VolatileAmongTheLanesOfAWarpIsANote) {
@@ -103,6 +116,8 @@ TEST_F(Races, FindsThoseWithinABlock) {
   found("no_syncwarp", {y, x}, threads(32), "lanes of a warp");
   found("reused", {y, x, 3}, threads(64), "threads of a block");
   found("lanes_differ", {y}, threads(32), "lanes of a warp");
+  found("early_copy", {y, x}, threads(64), "threads of a block");
+  found("broadcast_reused", {y, x, 3}, threads(64), "threads of a block");
 }
 
 TEST_F(Races, FindsThoseBetweenBlocks) {
@@ -116,6 +131,10 @@ TEST_F(Races, FindsThoseBetweenBlocks) {
   found("one_element", {y}, threads(1, 2), "blocks");
   found("in_place_stencil", {y, 128}, threads(64, 2), "blocks");
   found("unlocked", {zero, y}, threads(32, 2), "blocks");
+  const uint64_t counts = wrong.array<int>("counts", std::vector<int>(32, 0));
+  found("clearing", {counts}, threads(32, 2), "blocks");
+  found("block_atomics", {counts}, threads(32, 2), "blocks");
+  found("load_beside_atomic", {y, counts}, threads(1, 2), "blocks");
 }
 
 TEST_F(Races, TellsBothValues) {
@@ -124,10 +143,36 @@ TEST_F(Races, TellsBothValues) {
   ASSERT_EQ(wrong.count(DiagnosticKind::race), 1) << wrong.all_messages();
   const Diagnostic& d = wrong.diagnostics()[0];
   ASSERT_EQ(d.details.size(), 2u);
-  EXPECT_NE(d.details[0].find(": 0 by thread (0,0,0) of block (0,0,0)"), std::string::npos)
+  EXPECT_NE(d.details[0].find(" by thread (0,0,0) of block (0,0,0): 0"), std::string::npos)
       << d.details[0];
-  EXPECT_NE(d.details[1].find(": 1 by thread (0,0,0) of block (1,0,0)"), std::string::npos)
+  EXPECT_NE(d.details[1].find(" by thread (0,0,0) of block (1,0,0): 1"), std::string::npos)
       << d.details[1];
+}
+
+TEST_F(Races, ThePlaceIsTheSameUnderEverySchedule) {
+  int line = 0;
+  const uint64_t y = floats(wrong, "y", 512), x = floats(wrong, "x", 512);
+  for (uint64_t seed : {0, 1, 2, 3, 4, 5}) {
+    LaunchConfig config = threads(64);
+    config.warp_seed = seed;
+    ASSERT_EQ(wrong.run({y, x, 3}, config, "reused"), RunStatus::completed);
+    ASSERT_EQ(wrong.count(DiagnosticKind::race), 1) << wrong.all_messages();
+    if (line == 0) line = wrong.diagnostics()[0].line;
+    EXPECT_EQ(wrong.diagnostics()[0].line, line) << seed;
+    const std::string& message = wrong.diagnostics()[0].message;
+    EXPECT_EQ(message.find("race between threads of a block, shared memory"), 0u) << message;
+    EXPECT_NE(message.find(": load by "), std::string::npos) << message;
+    EXPECT_NE(message.find(" and store by "), std::string::npos) << message;
+  }
+}
+
+// Many read; the one that is named is another than the thread that stores, and not in its warp.
+TEST_F(Races, NamesAReaderThatIsNotOrdered) {
+  const uint64_t y = floats(wrong, "y", 512), x = floats(wrong, "x", 512);
+  ASSERT_EQ(wrong.run({y, x, 3}, threads(64), "broadcast_reused"), RunStatus::completed);
+  ASSERT_EQ(wrong.count(DiagnosticKind::race), 1) << wrong.all_messages();
+  EXPECT_NE(wrong.diagnostics()[0].message.find(": load by thread (32,0,0)"), std::string::npos)
+      << wrong.all_messages();
 }
 
 }  // namespace
