@@ -38,6 +38,7 @@ std::string base_name(const std::string& path) {
 
 /// A variable as the source names it: "tile" of "_ZZ3sumIfEvPT_E4tile".
 std::string source_name(const std::string& name) {
+  if (name.rfind("_Z", 0) != 0) return name;
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(
       abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
