@@ -1,5 +1,5 @@
 // Speed of the emulator on nvcc's softmax (tests/data/hard_cases/warp.cu), 8 rows of 1,024 f32:
-// lane-instructions a second with the shadows off, with each, and with both.
+// lane-instructions a second with the checkers off, with each, and with all.
 #include <benchmark/benchmark.h>
 
 #include <cstring>
@@ -46,18 +46,19 @@ RegionSpec array(const char* name, uint64_t base, bool output) {
   return spec;
 }
 
-/// Arguments: definedness, wrap, AVX2, rows.
+/// Arguments: definedness, wrap, races, AVX2, rows.
 void softmax(benchmark::State& state) {
   static const Module module = load_module();
-  const bool avx2 = state.range(2) != 0;
+  const bool avx2 = state.range(3) != 0;
   if (avx2 && !cpu_has_avx2()) return state.SkipWithError("no AVX2 here");
   const auto code = lower(module, "softmax", avx2);
   Machine machine(avx2);
   RunOptions options;
   options.definedness = state.range(0) != 0;
   options.wrap = state.range(1) != 0;
+  options.races = state.range(2) != 0;
   LaunchConfig config;
-  config.grid = {state.range(3), 1, 1};
+  config.grid = {state.range(4), 1, 1};
   config.block = {256, 1, 1};
   config.params.resize(28);
   const int32_t cols = kCols;
@@ -82,12 +83,14 @@ void softmax(benchmark::State& state) {
 }
 
 BENCHMARK(softmax)
-    ->ArgNames({"definedness", "wrap", "avx2", "rows"})
-    ->Args({0, 0, 1, kRows})
-    ->Args({1, 0, 1, kRows})
-    ->Args({0, 1, 1, kRows})
-    ->Args({1, 1, 1, kRows})
-    ->Args({1, 1, 0, kRows})
+    ->ArgNames({"definedness", "wrap", "races", "avx2", "rows"})
+    ->Args({0, 0, 0, 1, kRows})
+    ->Args({1, 0, 0, 1, kRows})
+    ->Args({0, 1, 0, 1, kRows})
+    ->Args({0, 0, 1, 1, kRows})
+    ->Args({1, 1, 0, 1, kRows})
+    ->Args({1, 1, 1, 1, kRows})
+    ->Args({1, 1, 1, 0, kRows})
     ->Unit(benchmark::kMicrosecond);
 
 }  // namespace

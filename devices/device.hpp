@@ -49,6 +49,8 @@ struct Diagnostic {
   std::array<int64_t, 3> thread{};
   int64_t count = 1;
   bool note = false;      ///< true: context for another finding, no finding itself
+  std::string other_file;  ///< of a race: where the other access stands; empty: no such place
+  int other_line = 0;
   std::vector<std::string> details;  ///< further lines: data flow, both factors of a product, ...
 };
 
@@ -91,6 +93,7 @@ struct Defect {
 struct RunOptions {
   bool definedness = true;
   bool wrap = true;
+  bool races = true;
   bool coverage = true;
   Watch watch;
   int64_t instruction_budget = int64_t{1} << 33;  ///< warp instructions of one launch

@@ -102,10 +102,11 @@ int find_entry_line(const std::string& source_path, const std::string& entry) {
 }
 
 int cause_rank(const std::string& kind) {
+  // A store to the wrong place may race with the right one; a race may load what is not there yet.
   static const std::vector<std::string> order{
-      "launch_limit", "wrap",          "uninitialised", "race", "barrier",
-      "misaligned",   "out_of_bounds", "trap",          "hang", "stray_write",
-      "mismatch",     "unwritten",     "undecided"};
+      "launch_limit", "wrap",       "stray_write", "race", "uninitialised",
+      "barrier",      "misaligned", "out_of_bounds", "trap", "hang",
+      "mismatch",     "unwritten",  "undecided"};
   return static_cast<int>(std::find(order.begin(), order.end(), kind) - order.begin());
 }
 
@@ -165,7 +166,7 @@ std::optional<LastStore> Checker::last_store(const CheckResult& result, const st
   const Tensor& tensor = *result.instance->find(output);
   const int64_t bytes = byte_size(tensor.dtype);
   RunOptions options = case_options();
-  options.coverage = options.wrap = options.definedness = false;
+  options.coverage = options.wrap = options.definedness = options.races = false;
   options.watch = {tensor.position, tensor.storage_of(logical) * bytes, bytes};
   return device_.run(*result.instance, *result.programs, options).last_store;
 }

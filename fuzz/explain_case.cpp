@@ -228,16 +228,22 @@ std::string finding_text(const Finding& f) {
   return text + ": " + f.message + "\n";
 }
 
-std::string places_text(const std::vector<Finding>& findings) {
+/// The source around what was found, and around the other access of a race.
+std::string places_text(const std::vector<Finding>& findings, const Run& run) {
   std::string text;
   std::set<std::string> told;  // a rule or a place that findings share stands once
+  const auto tell_place = [&](const std::string& file, int line) {
+    const std::string lines = source_excerpt(file, line);
+    if (lines.empty() || !told.insert(file + "\n" + lines).second) return;
+    text += "\n" + base_name(file) + "\n" + lines;
+  };
   for (const Finding& f : findings) {
     if (const std::string rule = rule_text(f.rule); !rule.empty() && told.insert(rule).second)
       text += "\nrule " + rule;
-    const std::string lines = source_excerpt(f.shown_file(), f.shown_line());
-    if (!lines.empty() && told.insert(f.shown_file() + "\n" + lines).second) {
-      text += "\n" + base_name(f.shown_file()) + "\n" + lines;
-    }
+    tell_place(f.shown_file(), f.shown_line());
+  }
+  for (const Diagnostic& d : run.diagnostics) {
+    if (!d.note && d.other_line > 0) tell_place(d.other_file, d.other_line);
   }
   return text;
 }
@@ -285,7 +291,7 @@ std::string explain_case(Checker& checker, const Case& c, const CheckResult& res
   }
   if (!result.run.diagnostics.empty()) text += "\n";
   for (const Diagnostic& d : result.run.diagnostics) text += diagnostic_text(d);
-  text += places_text(findings);
+  text += places_text(findings, result.run);
   text += "\n";
   if (!c.recorded.kind.empty()) {
     text += "recorded  " + compare_with_recorded(c.recorded, result) + "\n";

@@ -53,7 +53,8 @@ enum class Kind : uint8_t {
   async_copy,    ///< cp.async: where it writes
   async_group,   ///< commit and wait
   mbarrier,
-  nop,     ///< fences, prefetches, hints
+  fence,   ///< membar, fence
+  nop,     ///< prefetches, hints
   branch,  ///< taken under the guard, else `other`
   jump,
   branch_index,

@@ -324,6 +324,9 @@ void Executor::run_group(WarpState& warp, Group& group) {
       case Kind::unpack:
         unpack(op, m);
         break;
+      case Kind::fence:
+        if (warp.block->races != nullptr) fence(op, m);
+        break;
       case Kind::nop:
         break;
       case Kind::clock:

@@ -17,6 +17,7 @@
 #include "devices/ptx/executor_async.hpp"
 #include "devices/ptx/machine.hpp"
 #include "devices/ptx/memory.hpp"
+#include "devices/ptx/races.hpp"
 #include "devices/ptx/row_kit.hpp"
 #include "devices/ptx/stillness.hpp"
 #include "devices/ptx/tensor.hpp"
@@ -123,6 +124,7 @@ struct BlockState {
   std::vector<std::array<uint32_t, 16>> barrier_masks;  ///< by warp: lanes waiting at each barrier
   int32_t finished_warps = 0;
   uint32_t barriers_in_use = 0;  ///< bit b: somebody has arrived at barrier b
+  std::unique_ptr<RaceBlock> races;  ///< null: races are not looked for
 };
 
 /// Thrown to end a run early; the diagnostic is already recorded.
@@ -137,7 +139,7 @@ struct Target {
   Page* page = nullptr;
 };
 
-class Executor {
+class Executor : public RaceOwner {
  public:
   Executor(Memory& memory, bool avx2);
 
@@ -205,8 +207,9 @@ class Executor {
   void note_access(const MicroOp& op, uint32_t mask, uint32_t all);
   enum class Access { read, write, atomic };
   void observe_access(const MicroOp& op, uint32_t mask, Space space, Access access, int bytes = 0) {
-    if (observer) tell_observer(op, mask, space, access, bytes);
+    if (tracked_) track_access(op, mask, space, access, bytes);
   }
+  void track_access(const MicroOp& op, uint32_t mask, Space space, Access access, int bytes);
   void tell_observer(const MicroOp& op, uint32_t mask, Space space, Access access, int bytes);
   uint32_t split_spaces(const MicroOp& op, uint32_t mask, Space& space);
   void load_from(const MicroOp& op, uint32_t mask, Space space);
@@ -301,6 +304,16 @@ class Executor {
   void note_compared_wrap(const MicroOp& op, uint32_t mask);
   std::string wrap_message(const WrapOrigin& origin) const;
 
+  // executor_races.cpp
+  void check_races(const MicroOp& op, RaceEvent event);
+  void track_copied(WarpState& warp, const AsyncCopy& copy);
+  void fence(const MicroOp& op, uint32_t mask);
+  void race_barrier(BlockState& block, int number);
+  void race_found(const Race& race) override;
+  void add_values(Race& race, const RaceEvent& event) override;
+  bool stores_what_is_there(const RaceEvent& event, int lane) override;
+  bool lanes_store_equal(const RaceEvent& event, int a, int b) override;
+
   // findings.cpp
   [[noreturn]] void assert_failed(const MicroOp& op, uint32_t mask);
   Diagnostic& report(DiagnosticKind kind, int32_t site, int lane, std::string message,
@@ -314,6 +327,9 @@ class Executor {
   const Code* code_ = nullptr;
   const LaunchConfig* config_ = nullptr;
   bool shadow_ = true;
+  bool tracked_ = false;  ///< somebody looks at accesses: the observer or the race checker
+  std::unique_ptr<Races> races_;
+  const MicroOp* race_op_ = nullptr;  ///< whose access is being checked
   AlignedBytes constants_;
   uint64_t constants_of_ = 0;           ///< Code::serial
   std::array<int64_t, 6> tid_shape_{};  ///< block shape and only_thread that the free blocks have

@@ -112,6 +112,7 @@ void Executor::async_copy(const MicroOp& op, uint32_t mask) {
     copy.shared_address = address_[lane];
     copy.order = async.issued++;
     copy.group = async.groups[lane];
+    copy.site = op.site;
     copy.lane = static_cast<uint8_t>(lane);
     copy.bytes = static_cast<uint8_t>(bytes);
     copy.source_bytes = async_bytes_[lane];
@@ -155,6 +156,7 @@ void Executor::complete_copies(WarpState& warp,
   auto& copies = warp.async.copies;
   const auto rest = std::remove_if(copies.begin(), copies.end(), [&](const AsyncCopy& copy) {
     if (!is_due(copy)) return false;
+    if (warp.block->races != nullptr) track_copied(warp, copy);
     perform_one(copy);
     return true;
   });
@@ -193,6 +195,9 @@ void Executor::finish_arrivals(uint64_t address, uint64_t* object) {
       complete_copies(*warp, [&](const AsyncCopy& copy) {
         return copy.lane == arrival.lane && copy.order < arrival.order;
       });
+      if (RaceBlock* const races = warp->block->races.get()) {
+        races_->release_to(*races, warp->index, arrival.lane, true, address);
+      }
       arrivals.erase(arrivals.begin() + static_cast<std::ptrdiff_t>(i));
       stillness_.disturb();
       arrive_at_object(object, 1, false, arrival.site, arrival.lane);
@@ -271,6 +276,9 @@ bool Executor::barrier_object_lane(const MicroOp& op, const Instruction& ins, Sp
     case Async::arrive:
     case Async::arrive_drop: {
       const uint64_t before = *object;
+      if (RaceBlock* const races = warp_->block->races.get()) {
+        races_->release_to(*races, warp_->index, lane, space == Space::shared, address);
+      }
       arrive_at_object(object, number, ins.async == Async::arrive_drop, op.site, lane);
       if (op.d == kNoSlot) return false;
       std::memcpy(frame_row(op.d) + 8 * lane, &before, 8);
@@ -282,9 +290,14 @@ bool Executor::barrier_object_lane(const MicroOp& op, const Instruction& ins, Sp
   }
   finish_arrivals(address, object);
   const BarrierWord now{*object};
-  if (ins.parity) return (now.phase() & 1) != (number & 1);
-  const BarrierWord then{reinterpret_cast<const uint64_t*>(operand)[lane]};
-  return now.phase() != then.phase();
+  const auto* states = reinterpret_cast<const uint64_t*>(operand);
+  const bool complete = ins.parity ? (now.phase() & 1) != (number & 1)
+                                   : now.phase() != BarrierWord{states[lane]}.phase();
+  RaceBlock* const races = warp_->block->races.get();
+  if (complete && races != nullptr) {
+    races_->acquire_from(*races, warp_->index, lane, space == Space::shared, address);
+  }
+  return complete;
 }
 
 }  // namespace assay::ptx

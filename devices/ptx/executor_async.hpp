@@ -18,6 +18,7 @@ struct AsyncCopy {
   uint64_t shared_address = 0;
   uint64_t order = 0;  ///< when it was issued, among those of its warp
   uint32_t group = 0;
+  int32_t site = -1;
   uint8_t lane = 0;
   uint8_t bytes = 0;         ///< written: 4, 8 or 16
   uint8_t source_bytes = 0;  ///< read; zeros follow

@@ -165,8 +165,13 @@ void Executor::perform(WarpState& warp, const std::vector<Participant>& all) {
       return elect(warp, all);
     case Kind::tensor:
       return tensor(warp, all);
-    default:
-      return;  // bar.warp.sync: arrival is all
+    default:  // bar.warp.sync: arrival is all
+      if (warp.block->races != nullptr) {
+        uint32_t mask = 0;
+        for (const Participant& p : all) mask |= p.mask;
+        races_->sync_warp(*warp.block->races, warp.index, mask, (warp.live & ~mask) == 0);
+      }
+      return;
   }
 }
 

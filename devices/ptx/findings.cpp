@@ -1,7 +1,11 @@
 // Findings: their text, their source line, and one entry for each kind and line.
+#include <cxxabi.h>
+
 #include <bit>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "devices/ptx/atomics.hpp"
 #include "devices/ptx/executor.hpp"
@@ -30,6 +34,18 @@ bool is_toolkit_file(const std::string& path) {
 std::string base_name(const std::string& path) {
   const size_t slash = path.rfind('/');
   return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+/// A variable as the source names it: "tile" of "_ZZ3sumIfEvPT_E4tile".
+std::string source_name(const std::string& name) {
+  if (name.rfind("_Z", 0) != 0) return name;
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
+  if (status != 0 || text == nullptr) return name;
+  const std::string whole = text.get();
+  const size_t scope = whole.rfind("::");
+  return scope == std::string::npos ? whole : whole.substr(scope + 2);
 }
 
 }  // namespace
@@ -108,8 +124,8 @@ std::string Executor::describe(Space space, uint64_t address, int bytes,
     for (const SharedVariable& v : code_->shared) {
       const int64_t end = v.variable->bytes == 0 ? shared_bytes_ : v.offset + v.variable->bytes;
       if (offset < v.offset || offset > end + bytes) continue;
-      *operand = v.variable->name;
-      text += " (" + v.variable->name + " + " + std::to_string(offset - v.offset) + ")";
+      *operand = source_name(v.variable->name);
+      text += " (" + *operand + " + " + std::to_string(offset - v.offset) + ")";
       break;
     }
     return text;

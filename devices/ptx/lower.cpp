@@ -256,6 +256,9 @@ void Lowering::lower_instruction(const Instruction& ins) {
       return emit_control(ins);
     case Op::membar:
     case Op::fence:
+      if (ins.row < 0) return refuse(ins, "not supported");
+      emit(ins, Kind::fence);
+      return;
     case Op::prefetch:
     case Op::nanosleep:
     case Op::griddepcontrol:

@@ -116,7 +116,8 @@ int64_t co_resident_blocks(const LaunchConfig& config, int64_t shared_bytes) {
          std::min({kBlocks, kWarps / warps, kShared / (shared_bytes + kReserved)});
 }
 
-Executor::Executor(Memory& memory, bool avx2) : memory_(&memory), kit_(row_kit(avx2)) {}
+Executor::Executor(Memory& memory, bool avx2)
+    : memory_(&memory), kit_(row_kit(avx2)), races_(std::make_unique<Races>(*this, avx2)) {}
 
 void Executor::begin(const RunOptions& options, const Module& module) {
   options_ = options;
@@ -207,8 +208,12 @@ RunStatus Executor::launch(const Code& code, const LaunchConfig& config) {
   memory_->begin_launch();
   prepare_constants();
   resident_.clear();
+  tracked_ = options_.races || observer;
+  races_->begin_launch();
   try {
     run_blocks();
+    race_op_ = nullptr;
+    races_->end_launch();
   } catch (const Stop& stop) {
     resident_.clear();
     return stop.status;

@@ -148,6 +148,9 @@ void Executor::arrive(WarpState& warp, Group& group, const MicroOp& op, uint32_t
   if (ins.bar == BarKind::arrive) {
     // PTX ISA 9.7.13.1: the count grows by the warp size, whatever lanes are active.
     barrier.arrived_threads += kLanes;
+    if (block.races != nullptr) {
+      races_->arrive(*block.races, warp.index, mask, static_cast<int>(number));
+    }
     group.pc = pc + 1;
     return try_release(block, static_cast<int>(number));
   }
@@ -181,6 +184,7 @@ void Executor::try_release(BlockState& block, int number) {
   }
   if (!any && barrier.arrived_threads == 0) return;
   if (barrier.wanted < 0 ? !all : arrived < barrier.wanted) return;
+  if (block.races != nullptr) race_barrier(block, number);
   const BarrierState done = barrier;
   stillness_.barrier_released();
   block.barriers_in_use &= ~(1u << number);
@@ -390,6 +394,13 @@ std::unique_ptr<BlockState> Executor::start_block(std::array<int64_t, 3> at, int
                              options_.definedness ? kUndefined : 0);
   block->shared_deltas.clear();
   block->barriers.fill({});
+  if (options_.races && !config_->only_thread) {
+    if (block->races == nullptr) block->races = std::make_unique<RaceBlock>();
+    const int warps = static_cast<int>(block->warps.size());
+    if (!races_->start_block(*block->races, linear, warps, shared_bytes_)) block->races = nullptr;
+  } else {
+    block->races = nullptr;
+  }
   for (auto& masks : block->barrier_masks) masks.fill(0);
   for (int32_t w = 0; w < static_cast<int32_t>(block->warps.size()); ++w) {
     WarpState& warp = *block->warps[w];

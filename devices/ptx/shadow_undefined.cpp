@@ -226,7 +226,8 @@ void Executor::check_guard(const MicroOp& op, uint32_t mask) {
   const uint32_t undefined = predicate_undefined(op.fguard, op.guard) & mask;
   if (undefined == 0) return;
   const bool decides = op.kind != Kind::compute && op.kind != Kind::compute_pred &&
-                       op.kind != Kind::pack && op.kind != Kind::unpack && op.kind != Kind::nop;
+                       op.kind != Kind::pack && op.kind != Kind::unpack &&
+                       op.kind != Kind::fence && op.kind != Kind::nop;
   const int lane = std::countr_zero(undefined);
   if (decides) {
     report(DiagnosticKind::uninitialised, op.site, lane,

@@ -1,10 +1,11 @@
-// The documentation shows what the program prints: every `console` block of README.md and
-// docs/walkthrough.md is run from the repository's root and compared. A line "..." stands for any
-// lines; paths are shown from the root.
+// The documentation shows what the program prints: every `console` block of README.md,
+// docs/walkthrough.md and each README.md in docs/examples/ is run from the repository's root and
+// compared. A line "..." stands for any lines; paths are shown from the root.
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -94,6 +95,17 @@ void check_page(const std::string& name) {
 
 TEST(Docs, ReadmeShowsWhatTheProgramPrints) { check_page("README.md"); }
 TEST(Docs, WalkthroughShowsWhatTheProgramPrints) { check_page("docs/walkthrough.md"); }
+
+TEST(Docs, ExamplesShowWhatTheProgramPrints) {
+  int pages = 0;
+  const std::string root = ASSAY_SOURCE_DIR "/";
+  for (const auto& folder : std::filesystem::directory_iterator(root + "docs/examples")) {
+    if (!folder.is_directory()) continue;
+    check_page((folder.path() / "README.md").string().substr(root.size()));
+    ++pages;
+  }
+  EXPECT_GE(pages, 2);
+}
 
 TEST(Docs, AMissingOrAddedLineIsSeen) {
   std::string missing;

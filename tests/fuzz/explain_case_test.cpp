@@ -92,13 +92,14 @@ TEST(Findings, OfOneCaseAreOrderedByCause) {
   const auto add = [&](const char* kind, int64_t order) {
     set.add({"k", kind, kind, "k.cu", 3, "", {}}, order);
   };
-  for (const char* kind : {"mismatch", "stray_write", "out_of_bounds", "uninitialised", "wrap"})
+  for (const char* kind :
+       {"mismatch", "race", "stray_write", "out_of_bounds", "uninitialised", "wrap"})
     add(kind, 7);
   add("hang", 2);
   std::vector<std::string> kinds;
   for (const FindingSet::Entry& entry : set.sorted()) kinds.push_back(entry.finding.kind);
-  EXPECT_EQ(kinds, (std::vector<std::string>{"hang", "wrap", "uninitialised", "out_of_bounds",
-                                             "stray_write", "mismatch"}));
+  EXPECT_EQ(kinds, (std::vector<std::string>{"hang", "wrap", "stray_write", "race",
+                                             "uninitialised", "out_of_bounds", "mismatch"}));
 }
 
 TEST(Smoke, AskedTimeHoldsAndSaysWhatWasNotCovered) {

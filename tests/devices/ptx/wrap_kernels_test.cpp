@@ -501,6 +501,8 @@ class Judge {
       std::vector<Diagnostic> found;
       for (const Diagnostic& d : machine_.diagnostics()) {
         if (d.kind == DiagnosticKind::wrap && !d.note) found.push_back(d);
+        EXPECT_TRUE(launch.is_bug || d.kind != DiagnosticKind::race)
+            << launch.name << ": " << d.message;
       }
       return found;
     }

@@ -1,0 +1,254 @@
+// Between the executor and the race checker: which accesses it sees, and how a race is told.
+#include <bit>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "devices/ptx/executor.hpp"
+
+namespace assay::ptx {
+
+namespace {
+
+std::string value_text(Type type, const uint8_t* bytes, int size) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, bytes, static_cast<size_t>(std::min(size, 8)));
+  char text[48];
+  if (type == Type::f32) {
+    std::snprintf(text, sizeof text, "%.9g",
+                  static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits))));
+  } else if (type == Type::f64) {
+    std::snprintf(text, sizeof text, "%.17g", std::bit_cast<double>(bits));
+  } else if (type == Type::s32 || type == Type::u32) {
+    std::snprintf(text, sizeof text, "%lld",
+                  type == Type::s32 ? static_cast<long long>(static_cast<int32_t>(bits))
+                                    : static_cast<long long>(bits));
+  } else {
+    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(bits));
+  }
+  return text;
+}
+
+std::string coordinates(const std::array<int64_t, 3>& at) {
+  return "(" + std::to_string(at[0]) + "," + std::to_string(at[1]) + "," + std::to_string(at[2]) +
+         ")";
+}
+
+std::array<int64_t, 3> unfold(int64_t linear, const std::array<int64_t, 3>& shape) {
+  return {linear % shape[0], linear / shape[0] % shape[1], linear / shape[0] / shape[1]};
+}
+
+const char* verb(bool writes, uint32_t what) {
+  return (what & RaceAccess::kAtomic) != 0 ? "atomic" : writes ? "store" : "load";
+}
+
+}  // namespace
+
+/// Observers and the race checker learn of an access of `mask` to address_.
+void Executor::track_access(const MicroOp& op, uint32_t mask, Space space, Access access,
+                            int bytes) {
+  if (observer) tell_observer(op, mask, space, access, bytes);
+  BlockState& block = *warp_->block;
+  if (block.races == nullptr || space == Space::local) return;
+  const Site& site = code_->sites[op.site];
+  const Instruction& ins = *site.instruction;
+  const bool atomic = access == Access::atomic;
+  if (bytes == 0) bytes = static_cast<int>(site.element_bytes * (atomic ? 1 : site.rows.size()));
+  RaceEvent event;
+  event.addresses = address_;
+  event.mask = mask;
+  event.bytes = bytes;
+  event.shared = space == Space::shared;
+  event.reads = access != Access::write;
+  event.writes = access != Access::read;
+  event.what = static_cast<uint32_t>(op.site) & RaceAccess::kSite;
+  if (atomic) event.what |= RaceAccess::kAtomic;
+  if (ins.order == Order::volatile_) event.what |= RaceAccess::kVolatile;
+  if (atomic || ins.order != Order::weak) event.what |= RaceAccess::kStrong;
+  if (ins.scope == Scope::cta) event.what |= RaceAccess::kBlockScope;
+  if (op.kind == Kind::tensor) event.what |= RaceAccess::kCollective;
+  if ((event.what & RaceAccess::kStrong) != 0) {
+    const bool releases = ins.order == Order::release || ins.order == Order::acq_rel ||
+                          ins.order == Order::sc;
+    if (releases) {
+      races_->fence(*block.races, warp_->index, mask,
+                    ins.scope == Scope::cta ? FenceScope::block : FenceScope::device);
+    }
+    const bool acquires = event.reads && (!atomic || op.d != kNoSlot);
+    races_->strong_access(*block.races, warp_->index, event, acquires);
+  }
+  check_races(op, event);
+}
+
+void Executor::check_races(const MicroOp& op, RaceEvent event) {
+  race_op_ = &op;
+  RaceBlock& block = *warp_->block->races;
+  event.consecutive = event.mask == ~0u && kit_.pattern(event.addresses, event.bytes) ==
+                                               AddressPattern::consecutive;
+  if (event.shared) {
+    return races_->access(block, warp_->index, event, block.shared, kSharedStart);
+  }
+  const uint64_t end = event.addresses[kLanes - 1] + static_cast<uint64_t>(event.bytes) - 1;
+  const bool one_page =
+      event.consecutive && event.addresses[0] >> kPageBits == end >> kPageBits;
+  event.consecutive = one_page;
+  for (uint32_t left = event.mask; left != 0;) {
+    const uint64_t number = event.addresses[std::countr_zero(left)] >> kPageBits;
+    uint32_t same = 0;
+    for (int lane = 0; !one_page && lane < kLanes; ++lane) {
+      same |= static_cast<uint32_t>(event.addresses[lane] >> kPageBits == number) << lane;
+    }
+    event.mask = one_page ? left : left & same;
+    left &= ~event.mask;
+    const Page* page = memory_->page(number << kPageBits);
+    // What no thread may write holds no race: a stray store there is a finding of its own.
+    if (page == nullptr || !memory_->regions()[page->region].spec.writable) continue;
+    RaceShadow* shadow = races_->page_shadow(number, kPageBytes);
+    if (shadow == nullptr) continue;
+    races_->access(block, warp_->index, event, *shadow, number << kPageBits);
+  }
+}
+
+/// The bytes of an asynchronous copy arrive now.
+void Executor::track_copied(WarpState& warp, const AsyncCopy& copy) {
+  uint64_t address[kLanes] = {};
+  address[copy.lane] = copy.shared_address;
+  RaceEvent event;
+  event.addresses = address;
+  event.mask = 1u << copy.lane;
+  event.bytes = copy.bytes;
+  event.shared = event.writes = true;
+  event.what = static_cast<uint32_t>(copy.site) & RaceAccess::kSite;
+  WarpState* const current = std::exchange(warp_, &warp);
+  // The micro-op of the site is not at hand, and its value is none of a register's.
+  MicroOp op;
+  op.kind = Kind::async_copy;
+  op.site = copy.site;
+  check_races(op, event);
+  race_op_ = nullptr;
+  warp_ = current;
+}
+
+bool Executor::stores_what_is_there(const RaceEvent& event, int lane) {
+  if (race_op_->kind != Kind::store) return false;
+  const Site& site = code_->sites[race_op_->site];
+  const Space space = event.shared ? Space::shared : Space::global;
+  const Target at = span(space, event.addresses[lane], event.bytes);
+  if (at.data == nullptr) return false;
+  for (size_t k = 0; k < site.rows.size(); ++k) {
+    const uint8_t* value = row(site.rows[k]) + lane * site.widths[k];
+    if (std::memcmp(at.data + k * site.element_bytes, value, site.element_bytes) != 0) return false;
+  }
+  return true;
+}
+
+bool Executor::lanes_store_equal(const RaceEvent&, int a, int b) {
+  if (race_op_->kind != Kind::store) return false;
+  const Site& site = code_->sites[race_op_->site];
+  for (size_t k = 0; k < site.rows.size(); ++k) {
+    const uint8_t* values = row(site.rows[k]);
+    const int width = site.widths[k];
+    if (std::memcmp(values + a * width, values + b * width, site.element_bytes) != 0) return false;
+  }
+  return true;
+}
+
+void Executor::add_values(Race& race, const RaceEvent& event) {
+  const auto site_of = [&](uint32_t what) -> const Site& {
+    return code_->sites[what & RaceAccess::kSite];
+  };
+  // The later access is not done yet: memory holds what the earlier one stored or loaded.
+  const auto there = [&](const Site& site) -> std::string {
+    const int bytes = std::max<int>(site.element_bytes, 1);
+    const Target at = span(race.shared ? Space::shared : Space::global, race.address, bytes);
+    return at.data == nullptr ? "" : value_text(site.instruction->type, at.data, bytes);
+  };
+  race.earlier_value = there(site_of(race.earlier.what));
+  const Site& site = site_of(race.what);
+  const bool atomic = (race.what & RaceAccess::kAtomic) != 0;
+  if (!race.writes && !atomic) race.value = there(site);
+  if (!race.writes || race_op_->kind != Kind::store) return;
+  const size_t k = (race.address - event.addresses[race.lane]) / site.element_bytes;
+  if (k >= site.rows.size()) return;
+  race.value = value_text(site.instruction->type,
+                          row(site.rows[k]) + race.lane * site.widths[k], site.element_bytes);
+}
+
+void Executor::race_found(const Race& race) {
+  struct Side {
+    int32_t site;
+    RaceThread thread;
+    const char* verb;
+    const std::string* value;
+  };
+  const auto site_of = [](uint32_t what) { return static_cast<int32_t>(what & RaceAccess::kSite); };
+  Side first{site_of(race.earlier.what), race.earlier.thread,
+             verb(race.earlier_writes, race.earlier.what), &race.earlier_value};
+  Side second{site_of(race.what), race.thread, verb(race.writes, race.what), &race.value};
+  // The place is the line further down, whichever access the schedule put first.
+  const SourceLine a = user_line(first.site), b = user_line(second.site);
+  const auto ptx_line = [&](const Side& side) {
+    return code_->sites[side.site].instruction->ptx_line;
+  };
+  if (a.file == b.file ? a.line > b.line : ptx_line(first) > ptx_line(second)) {
+    std::swap(first, second);
+  }
+  const auto number = [](RaceThread t) { return int64_t{t} % (1 << kBlockBits); };
+  const auto block_of = [&](RaceThread t) {
+    return unfold(races_->linear_block(t), config_->grid);
+  };
+  const auto thread_text = [&](RaceThread t) {
+    return "thread " + coordinates(unfold(number(t), config_->block)) + " of block " +
+           coordinates(block_of(t));
+  };
+  const char* between = first.thread >> kBlockBits != second.thread >> kBlockBits ? "blocks"
+                        : first.thread >> 5 != second.thread >> 5 ? "threads of a block"
+                                                                  : "lanes of a warp";
+  std::string operand;
+  const std::string where =
+      describe(race.shared ? Space::shared : Space::global, race.address, race.bytes, &operand);
+  std::string message = std::string(race.volatiles ? "relies on volatile: " : "race between ") +
+                        between + ", " + where + ": " + second.verb + " by " +
+                        thread_text(second.thread) + " and " + first.verb + " by " +
+                        thread_text(first.thread) + place(first.site) +
+                        ", with nothing that orders them";
+  Diagnostic& d = report(DiagnosticKind::race, second.site, race.lane, std::move(message), operand,
+                         race.volatiles);
+  if (d.count > 1 || !d.details.empty()) return;
+  d.block = block_of(second.thread);
+  d.thread = unfold(number(second.thread), config_->block);
+  const SourceLine other = user_line(first.site);
+  if (const auto file = code_->module->files.find(other.file); file != code_->module->files.end()) {
+    d.other_file = file->second;
+    d.other_line = other.line;
+  }
+  for (const Side& side : {first, second}) {
+    d.details.push_back(side.verb + place(side.site) + " (" +
+                        code_->sites[side.site].instruction->spelling + ") by " +
+                        thread_text(side.thread) +
+                        (side.value->empty() ? "" : ": " + *side.value));
+  }
+}
+
+void Executor::fence(const MicroOp& op, uint32_t mask) {
+  const Scope scope = code_->sites[op.site].instruction->scope;
+  races_->fence(*warp_->block->races, warp_->index, mask,
+                scope == Scope::cta ? FenceScope::block : FenceScope::device);
+}
+
+void Executor::race_barrier(BlockState& block, int number) {
+  bool whole = true;
+  std::vector<uint32_t> masks;
+  for (const auto& warp : block.warps) {
+    const uint32_t here = block.barrier_masks[warp->index][number];
+    masks.push_back(here);
+    whole &= (warp->live & ~here) == 0;
+  }
+  if (whole && block.barriers[number].arrived_threads == 0) {
+    races_->barrier(*block.races);
+  } else {
+    races_->partial_barrier(*block.races, number, masks);
+  }
+}
+
+}  // namespace assay::ptx

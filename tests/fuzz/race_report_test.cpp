@@ -1,0 +1,114 @@
+// Races as findings: the planted ones by their check and line, and what every report says of one.
+#include <nlohmann/json.hpp>
+
+#include "fuzz/check_case.hpp"
+#include "fuzz/find_kernels.hpp"
+#include "fuzz/shrink.hpp"
+#include "fuzz/workers.hpp"
+#include "tests/fuzz/run_assay.hpp"
+
+namespace assay::testing {
+namespace {
+
+std::string example(const std::string& file) {
+  return std::string(ASSAY_SOURCE_DIR) + "/docs/examples/" + file;
+}
+
+std::string line_of(const std::string& file, int number) {
+  std::istringstream in(read_whole(file));
+  std::string line;
+  for (int i = 0; i < number; ++i) std::getline(in, line);
+  return line;
+}
+
+TEST(RaceReports, PlantedRacesAreFoundByTheRaceCheckAtTheirLine) {
+  struct Planted {
+    const char* pair;
+    const char* line;  ///< what stands in the line that is told
+  };
+  const Planted all[] = {{"sum_without_barrier", "sum += partial[warp]"},
+                         {"warp_exchange", "held[lane + step]"},
+                         {"reused_partials", "partial["},
+                         {"early_stage", "stage[tile % 2][threadIdx.x]"},
+                         {"round_trip", "scratch[threadIdx.x + 32]"},
+                         {"zeroing_block", "atomicAdd(y + c, sum)"},
+                         {"overwritten_tile", "xs[threadIdx.y][k] * ws[k][threadIdx.x]"},
+                         {"flag_without_fence", "sums[tile] = before + sum"},
+                         {"ticket_without_fence", "sum += parts[block]"},
+                         {"count_without_atomic", "counts[x[i]] += 1"},
+                         {"lost_count", "local[x[i]] += 1"}};
+  std::vector<std::string> arguments{"score", "--for", "400ms", "--json"};
+  for (const Planted& planted : all) arguments.push_back(planted.pair);
+  const auto report = nlohmann::json::parse(run_assay(arguments).out);
+  ASSERT_EQ(report.at("pairs").size(), std::size(all));
+  for (size_t i = 0; i < std::size(all); ++i) {
+    const auto& pair = report.at("pairs")[i];
+    EXPECT_EQ(pair.at("name"), all[i].pair);
+    EXPECT_EQ(pair.at("false_alarms"), 0) << pair;
+    ASSERT_TRUE(pair.at("found")) << pair;
+    EXPECT_EQ(pair.at("by").at("kind"), "race") << pair;
+    EXPECT_NE(line_of(pair.at("by").at("file"), pair.at("by").at("line")).find(all[i].line),
+              std::string::npos)
+        << pair;
+  }
+}
+
+TEST(RaceReports, EveryFormatNamesBothLinesAndBothThreads) {
+  const std::string contract = example("race_in_a_warp/row_max.toml");
+  const TemporaryFolder folder;
+  const auto smoke = [&](const std::vector<std::string>& format) {
+    std::vector<std::string> arguments{"smoke", contract,          "--cases", "20",
+                                       "--out", folder / "smoke"};
+    arguments.insert(arguments.end(), format.begin(), format.end());
+    const Outcome outcome = run_assay(arguments);
+    EXPECT_EQ(outcome.status, 1) << outcome.out << outcome.err;
+    return outcome.out;
+  };
+  const auto report = nlohmann::json::parse(smoke({"--json"}));
+  ASSERT_EQ(report.at("findings").size(), 1u) << report;
+  const auto& finding = report.at("findings")[0];
+  EXPECT_EQ(finding.at("kind"), "race");
+  EXPECT_EQ(finding.at("line"), 11);
+  for (const std::string& text : {finding.at("message").get<std::string>(), smoke({}),
+                                  smoke({"--format", "github"}), smoke({"--format", "junit"})}) {
+    for (const char* part : {"race between lanes of a warp", "load by thread (", "store by thread (",
+                             ") of block (", "at row_max.cu:8"}) {
+      EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+    }
+  }
+}
+
+TEST(RaceReports, ReproRepeatsBitForBitAndShrinkKeepsTheRace) {
+  const std::string file = example("race_between_blocks/total.case");
+  const Outcome first = run_assay({"repro", file}), second = run_assay({"repro", file});
+  EXPECT_EQ(first.status, 1);
+  EXPECT_EQ(first.out, second.out);
+
+  const auto contract = load_kernels({example("race_between_blocks/total.toml")}).front();
+  Workbench bench("ptx");
+  Checker& checker = bench.checker(*contract);
+  Case c = load_case(file);
+  c.sizes["n"] = 1000;
+  const CheckResult result = checker.check(c);
+  ASSERT_FALSE(result.findings.empty());
+  ASSERT_EQ(result.findings.front().kind, "race");
+  const ShrinkResult smaller = shrink(checker, result.findings.front());
+  EXPECT_TRUE(smaller.fixpoint);
+  EXPECT_EQ(smaller.finding.identity(), result.findings.front().identity());
+  EXPECT_LT(smaller.the_case.sizes.at("n"), 200);  // two blocks are needed
+  EXPECT_GT(smaller.the_case.sizes.at("n"), 64);
+}
+
+TEST(RaceReports, TheSwitchTurnsTheCheckOffAlone) {
+  const auto contract = load_kernels({example("race_in_a_warp/row_max.toml")}).front();
+  Workbench bench("ptx");
+  Checker& checker = bench.checker(*contract);
+  const Case c = load_case(example("race_in_a_warp/row_max.case"));
+  RunOptions options = case_options();
+  EXPECT_EQ(checker.check(c, options).findings.size(), 1u);
+  options.races = false;
+  EXPECT_EQ(checker.check(c, options).outcome, assay::Outcome::pass);
+}
+
+}  // namespace
+}  // namespace assay::testing
