@@ -150,6 +150,12 @@ class RowEvaluator {
   std::unique_ptr<Buffers> buffers_;
 };
 
+/// What elements of an output hold after the run, as OutputReader::read gives them; but an inout
+/// operand's element that the kernel left alone holds what it did before, and counts as written
+/// (rule R1).
+void read_held(const OutputReader& outputs, const Tensor& tensor, int64_t first, int64_t count,
+               uint8_t* bits, uint8_t* written);
+
 /// Reads elements of a box of an operand, in row-major order of the box, as packed bits.
 void read_box(const Instance& instance, const OutputReader* outputs, const Tensor& tensor,
               const std::vector<int64_t>& low, const std::vector<int64_t>& extent, uint8_t* bits,

@@ -37,7 +37,7 @@ class Explainer {
     report_.at = at_;
     uint8_t bits[8] = {};
     uint8_t written = 0;
-    outputs.read(output, logical, 1, bits, &written);
+    read_held(outputs, output, logical, 1, bits, &written);
     report_.written = written != 0;
     report_.got_bits = packed_bits(bits, 0, byte_size(output.dtype));
     report_.got = full_text(output.dtype, report_.got_bits);
