@@ -61,7 +61,7 @@ void CaseJudge::match(const Value& value) {
       settings_.kernels != nullptr ? *settings_.kernels : rows::kernels();
   to_doubles(kernels, output_->dtype, count_, bits_.data(), got_.data());
   const FloatFormat format = format_of(output_->dtype);
-  const FloatFormat inside = format_of(settings_.accumulate);
+  const FloatFormat inside = format_of(settings_.arithmetic);
   const rows::MatchFormat constants{format.unit_roundoff(), std::ldexp(1.0, format.min_exponent),
                                     format.largest, std::ldexp(1.0, inside.min_exponent)};
   const Grid out = output_grid();
@@ -205,7 +205,7 @@ std::vector<Reading> other_readings(const CaseState& state) {
   if (widen) readings.push_back({.widen = true});
   const bool known = state.settings.flush || state.contract.policy.subnormals;
   // Doubles are never flushed.
-  if (known || state.settings.accumulate == DType::f64) return readings;
+  if (known || state.settings.arithmetic == DType::f64) return readings;
   readings.push_back({.flush = true});
   if (widen) readings.push_back({.widen = true, .flush = true});
   return readings;
@@ -219,7 +219,7 @@ EvaluationSettings settings_in(const Reading& reading, const EvaluationSettings&
 }
 
 bool was_kept(const Reading& reading, const EvaluationSettings& plain, double got) {
-  const double normal = std::ldexp(1.0, format_of(plain.accumulate).min_exponent);
+  const double normal = std::ldexp(1.0, format_of(plain.arithmetic).min_exponent);
   return reading.flush && got != 0 && std::fabs(got) < normal;
 }
 

@@ -87,7 +87,8 @@ inline bool certainly_zero(const Value& x, int64_t k) {
 
 /// The facts of a contract and a case that evaluation needs.
 struct EvaluationSettings {
-  DType accumulate = DType::f32;
+  DType accumulate = DType::f32;  ///< partial sums are rounded to it,
+  DType arithmetic = DType::f32;  ///< and the results of every other operation to this
   MathMode math = MathMode::precise;
   bool flush = false;  ///< subnormals may be flushed at every operation
   bool widen = false;  ///< intermediates may overflow (range = "naive")

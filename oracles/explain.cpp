@@ -407,6 +407,8 @@ class Explainer {
                  std::to_string(n.mma_products) + " + 1) 2^" +
                  std::to_string(-23 - n.mma_extra_bits) + " + 2 u of sum|terms|";
         return text + ": " + std::to_string(depth) + " u sum|terms|";
+      case Op::prescaled:
+        return text + ": log2 e and the products with it";
       case Op::rescaled:
         return text + ": a factor at each new maximum";
       case Op::mean:
@@ -431,7 +433,7 @@ class Explainer {
 
   std::string published_text(const Node& n) const {
     const auto table =
-        accuracy_rows(n.op == Op::div ? "div" : n.text, settings_.accumulate, settings_.math);
+        accuracy_rows(n.op == Op::div ? "div" : n.text, settings_.arithmetic, settings_.math);
     if (table.empty()) return "no published accuracy";
     const AccuracyRow& row = table.front();
     if (row.measure == ErrorMeasure::absolute) return shortest(row.base) + " absolute";
@@ -457,7 +459,7 @@ class Explainer {
         return "Chan, Golub & LeVeque 1983; docs/judging.md";
       default: {
         const auto table =
-            accuracy_rows(n.op == Op::div ? "div" : n.text, settings_.accumulate, settings_.math);
+            accuracy_rows(n.op == Op::div ? "div" : n.text, settings_.arithmetic, settings_.math);
         return table.empty() ? "" : std::string(table.front().source);
       }
     }

@@ -64,7 +64,8 @@ enum class Op : uint8_t {
   cast,  ///< to the integers of `type`: `text` is "cast" (truncates) or "quant" (rounds, saturates)
   // What a kernel's arithmetic does to the exact value of its argument.
   settle,     ///< `weight` roundings into `type`
-  prescaled,  ///< difference, x, m: the rounding of x log2e - m log2e
+  prescaled,  ///< difference (or sum), x, m: the rounding of x log2e - m log2e; with x and m 0, of
+              ///< log2e alone
   rescaled,   ///< e^(x - max(x)), x: what an online softmax's factors add, along `reduced`
   hull,       ///< q, w, t: q = sum(w t) / sum(w) over `reduced` lies within the hull of t
 };
@@ -96,6 +97,14 @@ struct Node {
   int bits = 0;
   SourceLocation where_;
 };
+
+/// The types that a kernel of a contract computes in.
+struct ArithmeticTypes {
+  DType sums = DType::f32;    ///< partial sums
+  DType others = DType::f32;  ///< all else: the coarser where a contract leaves a choice
+};
+/// `has_f64`: some operand of the variant is f64.
+ArithmeticTypes arithmetic_types(const Accuracy& accuracy, bool has_f64);
 
 /// What one output must equal.
 struct FormulaRoot {
