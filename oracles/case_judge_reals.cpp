@@ -144,11 +144,29 @@ void CaseJudge::count_accepted(const Open& open) {
 void CaseJudge::judge_rejected(const std::vector<Open>& rejected) {
   std::vector<Open> left;
   for (const Open& open : rejected)
-    if (!empty_row_accepts(open)) left.push_back(open);
+    if (!limit_accepts(open) && !empty_row_accepts(open)) left.push_back(open);
   for (const Reading& reading : other_readings(state_))
     if (!left.empty()) left = judge_again(left, reading);
   for (const Open& open : left)
     wrong(open.place, std::isnan(open.v) ? "R5" : "R4", times_allowed(open));
+}
+
+bool CaseJudge::limit_accepts(const Open& open) {
+  if (!std::isnan(open.v) || root_->limits < 0) return false;
+  const Value& value = rows_.at(root_->limits, chunk_);
+  const std::vector<int64_t> where = coordinates(open.place);
+  const int64_t at = position_in(formula_.graph, value.grid, *output_, where);
+  const Open limit{open.place,           at, value.v[at], element(value.e, at),
+                   element(value.lo, at), element(value.hi, at)};
+  if (accepts_anything(limit.lo, limit.hi)) return false;
+  const Cell got = cell(open);
+  const Margins margins = margins_of(got, limit.v, limit.e, limit.lo, limit.hi);
+  Decision decision = decided(got, margins, limit);
+  if (decision == Decision::doubt)
+    decision = decide_higher(state_, root_->limits, root_->saturates, output_->dtype, got,
+                             element_chunk(formula_.graph, rows_, *output_, where), limit.lo,
+                             limit.hi);
+  return decision == Decision::accepted;
 }
 
 bool CaseJudge::empty_row_accepts(const Open& open) {

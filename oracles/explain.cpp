@@ -305,7 +305,8 @@ class Explainer {
     report_.times_internal = excess.times_internal;
     if (accepts_anything(lo, hi)) return explain_no_bound();
     if (report_.written) describe_error(exact, excess);
-    if (report_.accepted.empty()) report_.accepted = accepted_text(exact, lo, hi);
+    if (report_.accepted.empty())
+      report_.accepted = accepted_text(exact, lo, hi) + (exact.nan ? limit_text() : "");
     set_rule(exact.nan ? "R5" : "R4");
   }
 
@@ -357,6 +358,16 @@ class Explainer {
     const std::string low = rounded(exact.value - lo);
     const std::string high = rounded(exact.value + hi);
     return low == high ? "{" + low + "}" : "[" + low + ", " + high + "]";
+  }
+
+  /// What the definition gives where the formula is NaN (rule R5).
+  std::string limit_text() {
+    if (root_->limits < 0) return "";
+    const Value& value = rows_.at(root_->limits, whole_);
+    const int64_t k = position(value);
+    if (std::isnan(value.v[k]) || accepts_anything(element(value.lo, k), element(value.hi, k)))
+      return "";
+    return " or " + full_text(output_.dtype, round_to_bits(output_.dtype, value.v[k]));
   }
 
   // --- terms of the allowance --------------------------------------------------------------------

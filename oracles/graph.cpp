@@ -31,8 +31,27 @@ Graph FormulaCompiler::compile() {
     if (is_output) add_root(line, *operand, node);
     if (line.scatter.empty()) lines_[line.name] = node;
   }
+  if (has_limits_) add_limits();
   for (size_t k = 0; k < contract_.oracles.size(); ++k) add_relation(static_cast<int>(k));
   return std::move(graph_);
+}
+
+void FormulaCompiler::add_limits() {
+  const auto plain = lines_;
+  in_limits_ = true;
+  for (const FormulaLine& line : contract_.formula) {
+    root_expression_ = line.expr.get();
+    const int id = compile(*line.expr);
+    if (line.scatter.empty()) lines_[line.name] = id;
+    for (FormulaRoot& root : graph_.roots) {
+      const DType type = resolve_dtype(contract_.args[static_cast<size_t>(root.operand)], variant_);
+      if (root.output != line.name || root.scatters || !is_floating(type)) continue;
+      const int limits = output_value(id, type, *line.expr);
+      if (limits != root.node) root.limits = limits;
+    }
+  }
+  in_limits_ = false;
+  lines_ = plain;
 }
 
 void FormulaCompiler::add_relation(int oracle) {

@@ -111,6 +111,7 @@ struct FormulaRoot {
   std::string output;
   int operand = -1;  ///< position in Contract::args
   int node = -1;
+  int limits = -1;         ///< what the definition gives where `node` is NaN (R5); -1: the same
   int raw_node = -1;       ///< bits are moved and nothing else: compared bit by bit (rule R2)
   bool saturates = false;  ///< beyond the largest finite number that number is written
   bool scatters = false;
@@ -147,6 +148,9 @@ struct FormulaDefinition {
   std::string_view name;
   std::vector<std::string_view> parameters;
   std::string_view text;
+  /// What the textbook's own form gives where `text`, which kernels compute, is NaN: the logarithm
+  /// of an infinite sum. "": the same.
+  std::string_view limits = "";
 };
 const std::vector<FormulaDefinition>& formula_library();
 

@@ -50,7 +50,9 @@ int FormulaCompiler::expand(const Expr& e, const FormulaDefinition& definition) 
     const size_t end = definition.parameters[i] == "D" ? e.operands.size() : i + 1;
     for (size_t k = i; k < end; ++k) bound.push_back(resolved(e.operands[k]));
   }
-  const ExprPtr body = parse_expression(definition.text, e.where);
+  has_limits_ |= !definition.limits.empty();
+  const bool limits = in_limits_ && !definition.limits.empty();
+  const ExprPtr body = parse_expression(limits ? definition.limits : definition.text, e.where);
   const Bindings saved = std::exchange(bindings_, std::move(inner));
   const int id = compile(*body);
   bindings_ = saved;
