@@ -555,13 +555,9 @@ class Explainer {
     if (n.op == Op::load) {
       for (const int64_t c : place) inner += (inner.empty() ? "" : ",") + std::to_string(c);
     } else {
-      for (size_t a = 0; a < n.args.size(); ++a) {
-        const Value& index = rows_.at(n.args[a], whole_);
-        int64_t offset = 0;
-        for (size_t d = 0; d < place.size(); ++d)
-          offset += (place[d] - value.grid.low[d]) * stride_along(index.grid, value.grid.dims[d]);
-        inner += (inner.empty() ? "" : ",") + tensor.dims[static_cast<size_t>(n.indexed[a])] + "=" +
-                 wide_text(index.i[offset]);
+      for (size_t axis = 0; axis < tensor.dims.size(); ++axis) {
+        const std::string at = gathered_at(n, tensor, value, place, static_cast<int>(axis));
+        if (!at.empty()) inner += (inner.empty() ? "" : ",") + tensor.dims[axis] + "=" + at;
       }
     }
     if (!inner.empty()) text += "[" + inner + "]";
@@ -569,6 +565,23 @@ class Explainer {
                           : n.integral ? static_cast<uint64_t>(value.i[k]) & mask(tensor.dtype)
                                        : round_to_bits(tensor.dtype, value.v[k]);
     return text + " = " + element_text(tensor.dtype, bits) + " (" + hex(tensor.dtype, bits) + ")";
+  }
+
+  /// Where a gathered element lies along one axis: its index's value, or its own coordinate.
+  std::string gathered_at(const Node& n, const Tensor& tensor, const Value& value,
+                          const std::vector<int64_t>& place, int axis) {
+    for (size_t a = 0; a < n.args.size(); ++a) {
+      if (n.indexed[a] != axis) continue;
+      const Value& index = rows_.at(n.args[a], whole_);
+      int64_t offset = 0;
+      for (size_t d = 0; d < place.size(); ++d)
+        offset += (place[d] - value.grid.low[d]) * stride_along(index.grid, value.grid.dims[d]);
+      return wide_text(index.i[offset]);
+    }
+    for (size_t d = 0; d < place.size(); ++d)
+      if (dim_name(value.grid.dims[d]) == tensor.dims[static_cast<size_t>(axis)])
+        return std::to_string(place[d]);
+    return "";
   }
 
   static uint64_t mask(DType type) {
