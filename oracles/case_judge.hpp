@@ -148,6 +148,8 @@ class CaseJudge {
   void count_accepted(const Open& open);
   /// Rejected by the plain reading: a policy may widen what is accepted.
   void judge_rejected(const std::vector<Open>& rejected);
+  /// The formula gives NaN where its definition's limit is what the kernel wrote (rule R5).
+  bool limit_accepts(const Open& open);
   /// The formula gives NaN although no input is NaN: an all-masked row, 0/0 (rule R8).
   bool empty_row_accepts(const Open& open);
   /// Among what the element is made from; what a `where` masks off is not.

@@ -61,7 +61,7 @@ void CaseJudge::match(const Value& value) {
       settings_.kernels != nullptr ? *settings_.kernels : rows::kernels();
   to_doubles(kernels, output_->dtype, count_, bits_.data(), got_.data());
   const FloatFormat format = format_of(output_->dtype);
-  const FloatFormat inside = format_of(settings_.accumulate);
+  const FloatFormat inside = format_of(settings_.arithmetic);
   const rows::MatchFormat constants{format.unit_roundoff(), std::ldexp(1.0, format.min_exponent),
                                     format.largest, std::ldexp(1.0, inside.min_exponent)};
   const Grid out = output_grid();
@@ -144,11 +144,29 @@ void CaseJudge::count_accepted(const Open& open) {
 void CaseJudge::judge_rejected(const std::vector<Open>& rejected) {
   std::vector<Open> left;
   for (const Open& open : rejected)
-    if (!empty_row_accepts(open)) left.push_back(open);
+    if (!limit_accepts(open) && !empty_row_accepts(open)) left.push_back(open);
   for (const Reading& reading : other_readings(state_))
     if (!left.empty()) left = judge_again(left, reading);
   for (const Open& open : left)
     wrong(open.place, std::isnan(open.v) ? "R5" : "R4", times_allowed(open));
+}
+
+bool CaseJudge::limit_accepts(const Open& open) {
+  if (!std::isnan(open.v) || root_->limits < 0) return false;
+  const Value& value = rows_.at(root_->limits, chunk_);
+  const std::vector<int64_t> where = coordinates(open.place);
+  const int64_t at = position_in(formula_.graph, value.grid, *output_, where);
+  const Open limit{open.place,           at, value.v[at], element(value.e, at),
+                   element(value.lo, at), element(value.hi, at)};
+  if (accepts_anything(limit.lo, limit.hi)) return false;
+  const Cell got = cell(open);
+  const Margins margins = margins_of(got, limit.v, limit.e, limit.lo, limit.hi);
+  Decision decision = decided(got, margins, limit);
+  if (decision == Decision::doubt)
+    decision = decide_higher(state_, root_->limits, root_->saturates, output_->dtype, got,
+                             element_chunk(formula_.graph, rows_, *output_, where), limit.lo,
+                             limit.hi);
+  return decision == Decision::accepted;
 }
 
 bool CaseJudge::empty_row_accepts(const Open& open) {
@@ -205,7 +223,7 @@ std::vector<Reading> other_readings(const CaseState& state) {
   if (widen) readings.push_back({.widen = true});
   const bool known = state.settings.flush || state.contract.policy.subnormals;
   // Doubles are never flushed.
-  if (known || state.settings.accumulate == DType::f64) return readings;
+  if (known || state.settings.arithmetic == DType::f64) return readings;
   readings.push_back({.flush = true});
   if (widen) readings.push_back({.widen = true, .flush = true});
   return readings;
@@ -219,7 +237,7 @@ EvaluationSettings settings_in(const Reading& reading, const EvaluationSettings&
 }
 
 bool was_kept(const Reading& reading, const EvaluationSettings& plain, double got) {
-  const double normal = std::ldexp(1.0, format_of(plain.accumulate).min_exponent);
+  const double normal = std::ldexp(1.0, format_of(plain.arithmetic).min_exponent);
   return reading.flush && got != 0 && std::fabs(got) < normal;
 }
 

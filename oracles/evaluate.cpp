@@ -352,7 +352,7 @@ bool NodeWork::gather_place(const Tensor& tensor, const std::vector<int>& axis_o
 /// A subnormal input may be read as 0.
 void NodeWork::flush_inputs(const double* v) {
   const int64_t size = out_.grid.size;
-  const double limit = rounding_of(evaluator_.settings_.accumulate, true).min_normal;
+  const double limit = rounding_of(evaluator_.settings_.arithmetic, true).min_normal;
   double* lo = nullptr;
   double* hi = nullptr;
   for (int64_t k = 0; k < size; ++k) {

@@ -87,7 +87,8 @@ inline bool certainly_zero(const Value& x, int64_t k) {
 
 /// The facts of a contract and a case that evaluation needs.
 struct EvaluationSettings {
-  DType accumulate = DType::f32;
+  DType accumulate = DType::f32;  ///< partial sums are rounded to it,
+  DType arithmetic = DType::f32;  ///< and the results of every other operation to this
   MathMode math = MathMode::precise;
   bool flush = false;  ///< subnormals may be flushed at every operation
   bool widen = false;  ///< intermediates may overflow (range = "naive")
@@ -149,6 +150,12 @@ class RowEvaluator {
   struct Buffers;
   std::unique_ptr<Buffers> buffers_;
 };
+
+/// What elements of an output hold after the run, as OutputReader::read gives them; but an inout
+/// operand's element that the kernel left alone holds what it did before, and counts as written
+/// (rule R1).
+void read_held(const OutputReader& outputs, const Tensor& tensor, int64_t first, int64_t count,
+               uint8_t* bits, uint8_t* written);
 
 /// Reads elements of a box of an operand, in row-major order of the box, as packed bits.
 void read_box(const Instance& instance, const OutputReader* outputs, const Tensor& tensor,

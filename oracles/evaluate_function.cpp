@@ -70,9 +70,9 @@ class NodeWork::FunctionBlock {
         errs_(work.errs()),
         precise_(work.evaluator_.settings().math == MathMode::precise) {
     const auto& settings = work.evaluator_.settings();
-    for (const auto& row : accuracy_rows(name_, settings.accumulate, settings.math))
+    for (const auto& row : accuracy_rows(name_, settings.arithmetic, settings.math))
       table_.push_back(accuracy_of(row));
-    rounding_ = rounding_of(settings.accumulate, settings.flush);
+    rounding_ = rounding_of(settings.arithmetic, settings.flush);
   }
 
   int evaluate(int n, rows::In a, rows::In b, rows::Out o) {

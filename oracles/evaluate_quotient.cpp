@@ -21,7 +21,7 @@ bool power_of_two(double x) {
 
 /// Relative error of an operation's published figure.
 double relative_error(std::string_view operation, const EvaluationSettings& settings, double u) {
-  const auto table = accuracy_rows(operation, settings.accumulate, settings.math);
+  const auto table = accuracy_rows(operation, settings.arithmetic, settings.math);
   if (table.empty()) return kInfinity;
   const rows::Accuracy published = accuracy_of(table.front());
   return published.ulps * 2 * u + published.relative;
@@ -49,8 +49,8 @@ bool divides_by_root(const Graph& graph, const Node& node) {
 }
 
 double reciprocal_error(const Graph& graph, const Node& node, const EvaluationSettings& settings) {
-  const double u = format_of(settings.accumulate).unit_roundoff();
-  const auto table = accuracy_rows("div", settings.accumulate, settings.math);
+  const double u = format_of(settings.arithmetic).unit_roundoff();
+  const auto table = accuracy_rows("div", settings.arithmetic, settings.math);
   const bool rounds = !table.empty() && table.front().base == 0 && table.front().slope == 0;
   // fl(1 / b), where division is approximate also the product's own rounding.
   double relative = rounds ? u : relative_error("div", settings, u) + u;
@@ -64,7 +64,7 @@ double reciprocal_error(const Graph& graph, const Node& node, const EvaluationSe
 void NodeWork::hoisted_reciprocal() {
   if (!divides_by_constant(evaluator_.graph_, node_) || !errs() || out_.grid.size == 0) return;
   const EvaluationSettings& settings = evaluator_.settings_;
-  const rows::Rounding rounding = rounding_of(settings.accumulate, settings.flush);
+  const rows::Rounding rounding = rounding_of(settings.arithmetic, settings.flush);
   const double relative = reciprocal_error(evaluator_.graph_, node_, settings);
   const bool by_root = divides_by_root(evaluator_.graph_, node_);
   const Value& a = argument(0);

@@ -144,7 +144,7 @@ void NodeWork::prescaled() {
   const Value& d = argument(0);
   const Value& x = argument(1);
   const Value& m = argument(2);
-  const FloatFormat format = format_of(evaluator_.settings_.accumulate);
+  const FloatFormat format = format_of(evaluator_.settings_.arithmetic);
   const double u = format.unit_roundoff() * rows::kOutward;
   // A product that overflows leaves inf - inf (range = "naive").
   const double limit =
@@ -206,18 +206,18 @@ void NodeWork::settle() {
 /// Adds the published error of an operation whose argument number `which` decides the range.
 void NodeWork::publish(std::string_view operation, size_t which) {
   const auto& settings = evaluator_.settings_;
-  const auto table = accuracy_rows(operation, settings.accumulate, settings.math);
+  const auto table = accuracy_rows(operation, settings.arithmetic, settings.math);
   if (table.empty())
     throw InputError(node_.where_,
                      "no published accuracy of '" + std::string(operation) + "' in " +
-                         std::string(name(settings.accumulate)) +
+                         std::string(name(settings.arithmetic)) +
                          ": give [accuracy] another `accumulate` (f32 serves kernels that compute "
                          "it in f32 and round), or write the formula without it");
   const AccuracyRow& row = table.front();
   if (!errs()) return;
   if (row.measure == ErrorMeasure::ulp && row.base == 0 && row.slope == 0) return;
   const rows::Accuracy accuracy = accuracy_of(row);
-  const rows::Rounding rounding = rounding_of(settings.accumulate, settings.flush);
+  const rows::Rounding rounding = rounding_of(settings.arithmetic, settings.flush);
   const rows::Out out = {const_cast<double*>(out_.v), out_.own_e.get(1), out_.own_lo.get(1),
                          out_.own_hi.get(1)};
   auto& buffers = *evaluator_.buffers_;
@@ -242,9 +242,9 @@ void NodeWork::function() {
   const rows::Kernels& k = *evaluator_.kernels_;
   const auto& settings = evaluator_.settings_;
   if (node_.text == "exp") {
-    const auto table = accuracy_rows("exp", settings.accumulate, settings.math);
+    const auto table = accuracy_rows("exp", settings.arithmetic, settings.math);
     rows::Accuracy accuracy = accuracy_of(table.front());
-    rows::Rounding rounding = rounding_of(settings.accumulate, settings.flush);
+    rows::Rounding rounding = rounding_of(settings.arithmetic, settings.flush);
     // x log2e - m log2e at x = m is a rounding error of either sign.
     const Node* exponent = &argument_node(0);
     while (exponent->op == Op::settle)
@@ -379,7 +379,7 @@ void NodeWork::special_value() {
   const int64_t size = std::max<int64_t>(out_.grid.size, 1);
   __int128* out = out_.own_i.get(size);
   uint8_t* status = out_.own_status.get(size);
-  const double largest = format_of(evaluator_.settings_.accumulate).largest;
+  const double largest = format_of(evaluator_.settings_.arithmetic).largest;
   const bool nan = node_.text == "is_nan";
   for (int64_t k = 0; k < out_.grid.size; ++k) {
     const double lo = element(a.lo, k);

@@ -41,6 +41,7 @@ class Reducer {
         settings_(settings),
         kernels_(kernels),
         rounding_(rounding_of(settings.accumulate, settings.flush)),
+        others_(rounding_of(settings.arithmetic, settings.flush)),
         own_(errs ? 1 : 0),
         u_(rounding_.u * own_) {}
 
@@ -83,7 +84,7 @@ class Reducer {
     if (node_.mma_products > 0) etas = depth_ * (node_.mma_products + 2) * 2;
     if (settings_.online > 0)
       etas += std::ceil(static_cast<double>(n) / static_cast<double>(settings_.online));
-    return etas * rounding_.eta * own_;
+    return etas * others_.eta * own_;
   }
 
   /// 2^p: the accumulator's precision, or that of a tensor core's adder where it is less.
@@ -157,7 +158,13 @@ class Reducer {
   /// Division by n; a kernel may multiply by the rounded reciprocal instead, one rounding more.
   double reciprocal(int64_t n) const {
     const bool power_of_two = n > 0 && (n & (n - 1)) == 0;
-    return power_of_two ? 0 : u_;
+    return power_of_two ? 0 : others_.u * own_;
+  }
+
+  /// A sum in a finer type may be rounded to that of the other operations before it is divided.
+  bool narrowed(const Element& s) const {
+    const bool exact = s.e == 0 && s.lo == 0 && s.hi == 0 && representable(s.v);
+    return settings_.arithmetic != settings_.accumulate && !exact;
   }
 
   bool one_pass() const { return settings_.variance == VarianceForm::one_pass; }
@@ -173,7 +180,9 @@ class Reducer {
     Element out;
     kernels_.div(1, a, b, {&out.v, &out.e, &out.lo, &out.hi});
     if (!std::isfinite(out.v)) return out;
-    const double own = reciprocal(row.n) * (std::fabs(out.v) + out.e + std::max(out.lo, out.hi));
+    const double roundings = reciprocal(row.n) + (narrowed(s) ? others_.u * own_ : 0);
+    double own = roundings * (std::fabs(out.v) + out.e + std::max(out.lo, out.hi));
+    if (narrowed(s)) own = own * (1 + others_.u) + others_.eta * own_;
     out.lo = (out.lo + own) * rows::kOutward;
     out.hi = (out.hi + own) * rows::kOutward;
     return out;
@@ -266,7 +275,7 @@ class Reducer {
     const Element m = mean(row);
     const auto n = static_cast<double>(row.n);
     if (!std::isfinite(m.v)) return {kNan, 0, m.lo - m.lo, m.hi - m.hi};
-    const double u = u_;
+    const double u = others_.u * own_;
     const rows::RowSum s = squared_differences(row, m);
     Element out;
     out.v = s.v / n;
@@ -279,7 +288,7 @@ class Reducer {
     double up = delta * delta + from_terms +
                 relative * (var + delta * delta + from_terms) * (1 + 4 * relative);
     const bool all_zero = exact_mean && var == 0 && from_terms == 0;  // no difference underflows
-    const double underflow = all_zero ? 0 : rounding_.eta * own_ * (n + 2);
+    const double underflow = all_zero ? 0 : others_.eta * own_ * (n + 2);
     double down = from_terms + relative * var + underflow;
     if (one_pass()) {
       const rows::RowSum q = kernels_.squares(row.n, row.v, row.e, nullptr, 0, 0, 0);
@@ -292,17 +301,18 @@ class Reducer {
     out.hi = (up + underflow) * rows::kOutward;
     out.lo = std::min(down * rows::kOutward, var);  // a variance is not negative
     const double largest_square = one_pass() ? kInfinity : var * n + delta * delta * n;
-    if (settings_.widen && (largest_square >= rounding_.largest * (1 - 2 * u) || one_pass()))
+    if (settings_.widen && (largest_square >= others_.largest * (1 - 2 * u) || one_pass()))
       widen_variance(row, out);
     return out;
   }
 
-  /// The accumulator holds x (Veltkamp's split; subnormals are left to the rounding's bound).
+  /// The type of the other operations holds x (Veltkamp's split; subnormals are left to the
+  /// rounding's bound).
   bool representable(double x) const {
-    if (x == 0 || rounding_.native_double) return true;
-    const double c = x * rounding_.split;
-    return c - (c - x) == x && std::fabs(x) >= rounding_.min_normal &&
-           std::fabs(x) <= rounding_.largest;
+    if (x == 0 || others_.native_double) return true;
+    const double c = x * others_.split;
+    return c - (c - x) == x && std::fabs(x) >= others_.min_normal &&
+           std::fabs(x) <= others_.largest;
   }
 
   std::vector<double> term_reach(const Row& row) const {
@@ -323,7 +333,7 @@ class Reducer {
     }
     double squares = 0;
     for (int64_t k = 0; k < row.n; ++k) squares += row.v[k] * row.v[k];
-    if (squares >= rounding_.largest * (1 - 2 * rounding_.u)) out.lo = out.hi = kNan;
+    if (squares >= others_.largest * (1 - 2 * others_.u)) out.lo = out.hi = kNan;
   }
 
   Element extremum(const Row& row, double sign, bool& saw_nan) const {
@@ -343,7 +353,8 @@ class Reducer {
   const double depth_;
   const EvaluationSettings& settings_;
   const rows::Kernels& kernels_;
-  const rows::Rounding rounding_;
+  const rows::Rounding rounding_;  ///< of partial sums
+  const rows::Rounding others_;    ///< of what is done before and after them
   const double own_;
   const double u_;
 };

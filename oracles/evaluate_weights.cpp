@@ -141,8 +141,8 @@ void NodeWork::rescaled() {
   const int64_t size = std::max<int64_t>(out_.grid.size, 1);
   double* lo = out_.own_lo.get(size);
   double* hi = out_.own_hi.get(size);
-  const rows::Rounding rounding = rounding_of(settings.accumulate, settings.flush);
-  const auto table = accuracy_rows("exp", settings.accumulate, settings.math);
+  const rows::Rounding rounding = rounding_of(settings.arithmetic, settings.flush);
+  const auto table = accuracy_rows("exp", settings.arithmetic, settings.math);
   const rows::Accuracy published = accuracy_of(table.front());
   const bool prescaled = node_.weight > 1;
   const int along = node_.reduced[0];
@@ -196,7 +196,7 @@ void NodeWork::hull() {
   const int64_t size = std::max<int64_t>(out_.grid.size, 1);
   double* lo = out_.own_lo.get(size);
   double* hi = out_.own_hi.get(size);
-  const rows::Rounding rounding = rounding_of(settings.accumulate, settings.flush);
+  const rows::Rounding rounding = rounding_of(settings.arithmetic, settings.flush);
   const Grid reduced = grid_of(node_.reduced, chunk_);
   const bool share = !node_.share_of.empty();
   const auto n = static_cast<double>(share ? grid_of(node_.share_of, chunk_).size : reduced.size);

@@ -37,7 +37,7 @@ class Explainer {
     report_.at = at_;
     uint8_t bits[8] = {};
     uint8_t written = 0;
-    outputs.read(output, logical, 1, bits, &written);
+    read_held(outputs, output, logical, 1, bits, &written);
     report_.written = written != 0;
     report_.got_bits = packed_bits(bits, 0, byte_size(output.dtype));
     report_.got = full_text(output.dtype, report_.got_bits);
@@ -305,7 +305,8 @@ class Explainer {
     report_.times_internal = excess.times_internal;
     if (accepts_anything(lo, hi)) return explain_no_bound();
     if (report_.written) describe_error(exact, excess);
-    if (report_.accepted.empty()) report_.accepted = accepted_text(exact, lo, hi);
+    if (report_.accepted.empty())
+      report_.accepted = accepted_text(exact, lo, hi) + (exact.nan ? limit_text() : "");
     set_rule(exact.nan ? "R5" : "R4");
   }
 
@@ -359,6 +360,16 @@ class Explainer {
     return low == high ? "{" + low + "}" : "[" + low + ", " + high + "]";
   }
 
+  /// What the definition gives where the formula is NaN (rule R5).
+  std::string limit_text() {
+    if (root_->limits < 0) return "";
+    const Value& value = rows_.at(root_->limits, whole_);
+    const int64_t k = position(value);
+    if (std::isnan(value.v[k]) || accepts_anything(element(value.lo, k), element(value.hi, k)))
+      return "";
+    return " or " + full_text(output_.dtype, round_to_bits(output_.dtype, value.v[k]));
+  }
+
   // --- terms of the allowance --------------------------------------------------------------------
 
   /// Each node's own share: what the allowance is when that node alone errs.
@@ -407,6 +418,8 @@ class Explainer {
                  std::to_string(n.mma_products) + " + 1) 2^" +
                  std::to_string(-23 - n.mma_extra_bits) + " + 2 u of sum|terms|";
         return text + ": " + std::to_string(depth) + " u sum|terms|";
+      case Op::prescaled:
+        return text + ": log2 e and the products with it";
       case Op::rescaled:
         return text + ": a factor at each new maximum";
       case Op::mean:
@@ -431,7 +444,7 @@ class Explainer {
 
   std::string published_text(const Node& n) const {
     const auto table =
-        accuracy_rows(n.op == Op::div ? "div" : n.text, settings_.accumulate, settings_.math);
+        accuracy_rows(n.op == Op::div ? "div" : n.text, settings_.arithmetic, settings_.math);
     if (table.empty()) return "no published accuracy";
     const AccuracyRow& row = table.front();
     if (row.measure == ErrorMeasure::absolute) return shortest(row.base) + " absolute";
@@ -457,7 +470,7 @@ class Explainer {
         return "Chan, Golub & LeVeque 1983; docs/judging.md";
       default: {
         const auto table =
-            accuracy_rows(n.op == Op::div ? "div" : n.text, settings_.accumulate, settings_.math);
+            accuracy_rows(n.op == Op::div ? "div" : n.text, settings_.arithmetic, settings_.math);
         return table.empty() ? "" : std::string(table.front().source);
       }
     }
@@ -542,13 +555,9 @@ class Explainer {
     if (n.op == Op::load) {
       for (const int64_t c : place) inner += (inner.empty() ? "" : ",") + std::to_string(c);
     } else {
-      for (size_t a = 0; a < n.args.size(); ++a) {
-        const Value& index = rows_.at(n.args[a], whole_);
-        int64_t offset = 0;
-        for (size_t d = 0; d < place.size(); ++d)
-          offset += (place[d] - value.grid.low[d]) * stride_along(index.grid, value.grid.dims[d]);
-        inner += (inner.empty() ? "" : ",") + tensor.dims[static_cast<size_t>(n.indexed[a])] + "=" +
-                 wide_text(index.i[offset]);
+      for (size_t axis = 0; axis < tensor.dims.size(); ++axis) {
+        const std::string at = gathered_at(n, tensor, value, place, static_cast<int>(axis));
+        if (!at.empty()) inner += (inner.empty() ? "" : ",") + tensor.dims[axis] + "=" + at;
       }
     }
     if (!inner.empty()) text += "[" + inner + "]";
@@ -556,6 +565,23 @@ class Explainer {
                           : n.integral ? static_cast<uint64_t>(value.i[k]) & mask(tensor.dtype)
                                        : round_to_bits(tensor.dtype, value.v[k]);
     return text + " = " + element_text(tensor.dtype, bits) + " (" + hex(tensor.dtype, bits) + ")";
+  }
+
+  /// Where a gathered element lies along one axis: its index's value, or its own coordinate.
+  std::string gathered_at(const Node& n, const Tensor& tensor, const Value& value,
+                          const std::vector<int64_t>& place, int axis) {
+    for (size_t a = 0; a < n.args.size(); ++a) {
+      if (n.indexed[a] != axis) continue;
+      const Value& index = rows_.at(n.args[a], whole_);
+      int64_t offset = 0;
+      for (size_t d = 0; d < place.size(); ++d)
+        offset += (place[d] - value.grid.low[d]) * stride_along(index.grid, value.grid.dims[d]);
+      return wide_text(index.i[offset]);
+    }
+    for (size_t d = 0; d < place.size(); ++d)
+      if (dim_name(value.grid.dims[d]) == tensor.dims[static_cast<size_t>(axis)])
+        return std::to_string(place[d]);
+    return "";
   }
 
   static uint64_t mask(DType type) {

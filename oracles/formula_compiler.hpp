@@ -20,7 +20,7 @@ class FormulaCompiler {
   using Bindings = std::map<std::string, std::vector<ExprPtr>>;
 
   // graph.cpp: nodes
-  DType effective_accumulator() const;
+  ArithmeticTypes types() const;
   [[noreturn]] static void fail(const Expr& at, const std::string& message);
   int dim_id(const std::string& name);
   bool is_dim(const std::string& name) const;
@@ -39,10 +39,10 @@ class FormulaCompiler {
 
   // graph_expressions.cpp: roundings
   bool correctly_rounded(std::string_view operation) const;
-  /// The kernel rounds this node's value to the accumulator's type, and its enclosure does not hold
-  /// that rounding yet.
+  /// The kernel rounds this node's value to the type it computes in, and its enclosure does not
+  /// hold that rounding yet.
   bool rounding_pending(int id) const;
-  /// `once`: straight from the exact value, without a rounding to the accumulator's type before.
+  /// `once`: straight from the exact value, without a rounding to the type of arithmetic before.
   int settle(int id, DType type, int weight, const SourceLocation& where, bool once = false);
   /// An operand, or an integer: what a conversion instruction takes as it is.
   bool converts_at_once(int id) const;
@@ -107,7 +107,7 @@ class FormulaCompiler {
   /// x - max(x): rounding is monotonic, so a correct kernel's exponent is not positive.
   bool below_its_maximum(int id) const;
   /// The rounding of an exponent that is a difference: 2u|x - m|, or with exp2(x log2e - m log2e)
-  /// also u (|x| + |m|).
+  /// also u (|x| + |m|). With exp2(x log2e) of any other: 1.25 u |x|.
   int exponent(int id, const Expr& e);
 
   // graph_weights.cpp
@@ -121,6 +121,8 @@ class FormulaCompiler {
   void add_root(const FormulaLine& line, const OperandSpec& operand, int id);
   void add_scatter(const FormulaLine& line, const OperandSpec& operand, int id, FormulaRoot& root);
   void add_relation(int oracle);
+  /// Compiles the lines again, by the definitions' limits, for outputs that these may change.
+  void add_limits();
   /// quant() saturates; so does a conversion to an 8-bit type whose contract says so.
   bool saturates(const Expr& e, DType type) const;
   static int axis_named(const FormulaLine& line, const OperandSpec& operand,
@@ -131,11 +133,14 @@ class FormulaCompiler {
 
   const Contract& contract_;
   const Variant& variant_;
-  const DType accumulate_;
+  const DType sums_;        ///< of partial sums
+  const DType arithmetic_;  ///< of all other operations
   Graph graph_;
   std::map<std::string, int> lines_;
   std::map<std::string, int> known_;
   Bindings bindings_;
+  bool in_limits_ = false;                 ///< definitions expand to what they give in their limits
+  bool has_limits_ = false;                ///< some definition has limits
   const Expr* root_expression_ = nullptr;  ///< of the line that is being compiled
 };
 

@@ -12,7 +12,7 @@
 namespace assay {
 
 FormulaCompiler::FormulaCompiler(const Contract& contract, const Variant& variant)
-    : contract_(contract), variant_(variant), accumulate_(effective_accumulator()) {
+    : contract_(contract), variant_(variant), sums_(types().sums), arithmetic_(types().others) {
   for (const OperandSpec& operand : contract.args)
     for (const Dimension& dimension : operand.shape)
       if (!dimension.name.empty()) dim_id(dimension.name);
@@ -31,8 +31,27 @@ Graph FormulaCompiler::compile() {
     if (is_output) add_root(line, *operand, node);
     if (line.scatter.empty()) lines_[line.name] = node;
   }
+  if (has_limits_) add_limits();
   for (size_t k = 0; k < contract_.oracles.size(); ++k) add_relation(static_cast<int>(k));
   return std::move(graph_);
+}
+
+void FormulaCompiler::add_limits() {
+  const auto plain = lines_;
+  in_limits_ = true;
+  for (const FormulaLine& line : contract_.formula) {
+    root_expression_ = line.expr.get();
+    const int id = compile(*line.expr);
+    if (line.scatter.empty()) lines_[line.name] = id;
+    for (FormulaRoot& root : graph_.roots) {
+      const DType type = resolve_dtype(contract_.args[static_cast<size_t>(root.operand)], variant_);
+      if (root.output != line.name || root.scatters || !is_floating(type)) continue;
+      const int limits = output_value(id, type, *line.expr);
+      if (limits != root.node) root.limits = limits;
+    }
+  }
+  in_limits_ = false;
+  lines_ = plain;
 }
 
 void FormulaCompiler::add_relation(int oracle) {
@@ -49,11 +68,20 @@ void FormulaCompiler::add_relation(int oracle) {
   graph_.relations.push_back(std::move(root));
 }
 
-DType FormulaCompiler::effective_accumulator() const {
-  for (const OperandSpec& operand : contract_.args)
-    if (operand.kind != OperandKind::scalar && resolve_dtype(operand, variant_) == DType::f64)
-      return DType::f64;
-  return contract_.accuracy.accumulate;
+ArithmeticTypes arithmetic_types(const Accuracy& accuracy, bool has_f64) {
+  if (has_f64) return {DType::f64, DType::f64};
+  // i32 and i64 speak of sums of integers, which are exact.
+  const DType sums = is_floating(accuracy.accumulate) ? accuracy.accumulate : DType::f32;
+  return {sums, sums == DType::f64 ? DType::f32 : sums};
+}
+
+ArithmeticTypes FormulaCompiler::types() const {
+  const bool has_f64 =
+      std::any_of(contract_.args.begin(), contract_.args.end(), [this](const OperandSpec& operand) {
+        return operand.kind != OperandKind::scalar &&
+               resolve_dtype(operand, variant_) == DType::f64;
+      });
+  return arithmetic_types(contract_.accuracy, has_f64);
 }
 
 void FormulaCompiler::fail(const Expr& at, const std::string& message) {
@@ -246,7 +274,7 @@ int FormulaCompiler::output_value(int id, DType type, const Expr& e) {
     id = node(id).args[0];
     if (once) return id;
   }
-  if (rounding_pending(id) && type != accumulate_) id = settle(id, accumulate_, 1, e.where);
+  if (rounding_pending(id) && type != arithmetic_) id = settle(id, arithmetic_, 1, e.where);
   return id;
 }
 

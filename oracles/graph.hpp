@@ -64,7 +64,8 @@ enum class Op : uint8_t {
   cast,  ///< to the integers of `type`: `text` is "cast" (truncates) or "quant" (rounds, saturates)
   // What a kernel's arithmetic does to the exact value of its argument.
   settle,     ///< `weight` roundings into `type`
-  prescaled,  ///< difference, x, m: the rounding of x log2e - m log2e
+  prescaled,  ///< difference (or sum), x, m: the rounding of x log2e - m log2e; with x and m 0, of
+              ///< log2e alone
   rescaled,   ///< e^(x - max(x)), x: what an online softmax's factors add, along `reduced`
   hull,       ///< q, w, t: q = sum(w t) / sum(w) over `reduced` lies within the hull of t
 };
@@ -97,11 +98,20 @@ struct Node {
   SourceLocation where_;
 };
 
+/// The types that a kernel of a contract computes in.
+struct ArithmeticTypes {
+  DType sums = DType::f32;    ///< partial sums
+  DType others = DType::f32;  ///< all else: the coarser where a contract leaves a choice
+};
+/// `has_f64`: some operand of the variant is f64.
+ArithmeticTypes arithmetic_types(const Accuracy& accuracy, bool has_f64);
+
 /// What one output must equal.
 struct FormulaRoot {
   std::string output;
   int operand = -1;  ///< position in Contract::args
   int node = -1;
+  int limits = -1;         ///< what the definition gives where `node` is NaN (R5); -1: the same
   int raw_node = -1;       ///< bits are moved and nothing else: compared bit by bit (rule R2)
   bool saturates = false;  ///< beyond the largest finite number that number is written
   bool scatters = false;
@@ -138,6 +148,9 @@ struct FormulaDefinition {
   std::string_view name;
   std::vector<std::string_view> parameters;
   std::string_view text;
+  /// What the textbook's own form gives where `text`, which kernels compute, is NaN: the logarithm
+  /// of an infinite sum. "": the same.
+  std::string_view limits = "";
 };
 const std::vector<FormulaDefinition>& formula_library();
 

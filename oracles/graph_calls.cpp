@@ -50,7 +50,9 @@ int FormulaCompiler::expand(const Expr& e, const FormulaDefinition& definition) 
     const size_t end = definition.parameters[i] == "D" ? e.operands.size() : i + 1;
     for (size_t k = i; k < end; ++k) bound.push_back(resolved(e.operands[k]));
   }
-  const ExprPtr body = parse_expression(definition.text, e.where);
+  has_limits_ |= !definition.limits.empty();
+  const bool limits = in_limits_ && !definition.limits.empty();
+  const ExprPtr body = parse_expression(limits ? definition.limits : definition.text, e.where);
   const Bindings saved = std::exchange(bindings_, std::move(inner));
   const int id = compile(*body);
   bindings_ = saved;
@@ -191,7 +193,7 @@ std::optional<DType> FormulaCompiler::tensor_core_type(int id) const {
 
 /// Products enter the adder unrounded: the sum takes them without the accumulator's rounding.
 void FormulaCompiler::add_in_tensor_cores(Node& sum, int product) const {
-  if (contract_.accuracy.mma_products == 0 || accumulate_ == DType::f64) return;
+  if (contract_.accuracy.mma_products == 0 || sums_ == DType::f64) return;
   const auto type = tensor_core_type(product);
   if (!type) return;
   const TensorCoreRow& row = tensor_core_row(contract_.source.target, *type);
@@ -223,12 +225,12 @@ int FormulaCompiler::typed(const Expr& e) {
   if (!is_floating(type)) return to_integer_type(e, type);
   if (e.text == "quant" && &e != root_expression_)
     fail(e, "'quant' to " + std::string(name(type)) + " is judged as a whole formula only");
-  // `cast` is one conversion. Otherwise the kernel computes in the accumulator's type, then rounds;
+  // `cast` is one conversion. Otherwise the kernel computes in a type of its own, then rounds;
   // or rounds once, natively.
   int id = real(compile(*e.operands[0]), e);
   const bool once = e.text == "cast" && converts_at_once(id);
-  if (!once && rounding_pending(id) && type != accumulate_)
-    id = settle(id, accumulate_, 1, e.where);
+  if (!once && rounding_pending(id) && type != arithmetic_)
+    id = settle(id, arithmetic_, 1, e.where);
   return settle(id, type, 1, e.where, once);
 }
 
@@ -312,9 +314,13 @@ bool FormulaCompiler::below_its_maximum(int id) const {
 }
 
 int FormulaCompiler::exponent(int id, const Expr& e) {
-  if (node(id).op != Op::sub || node(id).integral) return id;
-  if (contract_.accuracy.exp == ExpForm::direct) return settle(id, accumulate_, 2, e.where);
-  return elementwise(Op::prescaled, {id, node(id).args[0], node(id).args[1]}, false, e);
+  const bool plain = node(id).integral || (node(id).op != Op::sub && node(id).op != Op::add);
+  if (contract_.accuracy.exp == ExpForm::direct)
+    return node(id).op == Op::sub && !plain ? settle(id, arithmetic_, 2, e.where) : id;
+  if (!plain) return elementwise(Op::prescaled, {id, node(id).args[0], node(id).args[1]}, false, e);
+  // One product x log2e, whose rounding is this node's result's: the constant's error is left.
+  const int nothing = literal(0, e.where);
+  return elementwise(Op::prescaled, {arithmetic(id, e), nothing, nothing}, false, e);
 }
 
 }  // namespace assay

@@ -8,7 +8,7 @@
 namespace assay {
 
 bool FormulaCompiler::correctly_rounded(std::string_view operation) const {
-  const auto rows = accuracy_rows(operation, accumulate_, contract_.accuracy.math);
+  const auto rows = accuracy_rows(operation, arithmetic_, contract_.accuracy.math);
   return !rows.empty() && rows.front().measure == ErrorMeasure::ulp && rows.front().base == 0 &&
          rows.front().slope == 0;
 }
@@ -28,7 +28,11 @@ bool FormulaCompiler::rounding_pending(int id) const {
     case Op::load:
     case Op::gather:
     case Op::named:
-      return n.type == DType::f64 && accumulate_ != DType::f64;
+      return n.type == DType::f64 && arithmetic_ != DType::f64;
+    case Op::sum:
+    case Op::cumsum:
+    case Op::var:
+      return sums_ != arithmetic_;
     case Op::hull:
     case Op::div:
       return correctly_rounded("div");
@@ -60,7 +64,7 @@ int FormulaCompiler::settle(int id, DType type, int weight, const SourceLocation
 
 int FormulaCompiler::arithmetic(int id, const Expr& at) {
   id = real(id, at);
-  return rounding_pending(id) ? settle(id, accumulate_, 1, at.where) : id;
+  return rounding_pending(id) ? settle(id, arithmetic_, 1, at.where) : id;
 }
 
 int FormulaCompiler::compile(const Expr& e) {

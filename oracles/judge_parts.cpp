@@ -9,10 +9,12 @@
 namespace assay {
 namespace {
 
-DType accumulator_of(const Contract& contract, const Instance& instance) {
-  for (const Tensor& tensor : instance.tensors)
-    if (!tensor.is_scalar() && tensor.dtype == DType::f64) return DType::f64;
-  return contract.accuracy.accumulate;
+ArithmeticTypes types_of(const Contract& contract, const Instance& instance) {
+  const auto& all = instance.tensors;
+  const bool has_f64 = std::any_of(all.begin(), all.end(), [](const Tensor& tensor) {
+    return !tensor.is_scalar() && tensor.dtype == DType::f64;
+  });
+  return arithmetic_types(contract.accuracy, has_f64);
 }
 
 rows::NanMode nan_mode(const Policy& policy) {
@@ -32,10 +34,12 @@ rows::NanMode nan_mode(const Policy& policy) {
 
 EvaluationSettings settings_for(const Contract& contract, const Instance& instance) {
   EvaluationSettings s;
-  s.accumulate = accumulator_of(contract, instance);
+  const ArithmeticTypes types = types_of(contract, instance);
+  s.accumulate = types.sums;
+  s.arithmetic = types.others;
   s.math = contract.accuracy.math;
   const auto& subnormals = contract.policy.subnormals;
-  const bool by_flag = contract.source.flushes_subnormals() && s.accumulate != DType::f64;
+  const bool by_flag = contract.source.flushes_subnormals() && s.arithmetic != DType::f64;
   const bool flushes = s.math != MathMode::precise || by_flag;
   s.flush = subnormals ? *subnormals != SubnormalPolicy::keep : flushes;
   s.nan = nan_mode(contract.policy);
@@ -94,8 +98,8 @@ Cell output_cell(const FormulaRoot& root, DType type, uint64_t bits,
                  const EvaluationSettings& settings) {
   Cell cell = cell_of(type, bits);
   if (root.saturates) cell = saturated_cell(type, cell);
-  // A narrower output is rounded from the accumulator, whose own `settle` flushes.
-  if (settings.flush && cell.value == 0 && type == settings.accumulate)
+  // A narrower output is rounded from the arithmetic's type, whose own `settle` flushes.
+  if (settings.flush && cell.value == 0 && type == settings.arithmetic)
     cell.below = cell.above = std::ldexp(1.0, format_of(type).min_exponent);
   return cell;
 }

@@ -1,10 +1,17 @@
 // Reads boxes of operands and turns their bits into numbers.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "oracles/evaluate.hpp"
 
 namespace assay {
+
+void read_held(const OutputReader& outputs, const Tensor& tensor, int64_t first, int64_t count,
+               uint8_t* bits, uint8_t* written) {
+  outputs.read(tensor, first, count, bits, written);
+  if (tensor.spec->kind == OperandKind::inout) std::fill_n(written, count, uint8_t{1});
+}
 
 void read_box(const Instance& instance, const OutputReader* outputs, const Tensor& tensor,
               const std::vector<int64_t>& low, const std::vector<int64_t>& extent, uint8_t* bits,
@@ -28,7 +35,7 @@ void read_box(const Instance& instance, const OutputReader* outputs, const Tenso
     if (outputs == nullptr)
       logical_values(instance, tensor, first, run, bits + done * bytes);
     else
-      outputs->read(tensor, first, run, bits + done * bytes, written + done);
+      read_held(*outputs, tensor, first, run, bits + done * bytes, written + done);
     for (size_t k = outer; k-- > 0;) {
       if (++at[k] < low[k] + extent[k]) break;
       at[k] = low[k];

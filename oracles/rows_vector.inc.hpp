@@ -93,7 +93,8 @@ int div(int n, In x, In y, Out o) {
     const VecIn b = load_four(y, i, count);
     const Vec v = a.v / b.v;
     const Vec p = v * b.v;
-    const Mask exact = (p == a.v) & (vproduct_residue(v, b.v, p) == 0);
+    const Mask by_infinity = (v == 0) & ~vfinite(b.v);  // an exact 0, whose product would be NaN
+    const Mask exact = by_infinity | ((p == a.v) & (vproduct_residue(v, b.v, p) == 0));
     const Vec vm = vabs(v) * (1 + 0x1p-50);
     const Vec bm = vabs(b.v) - b.e;
     const Vec in_e = b.e == 0 ? a.e : a.e + vm * b.e;

@@ -81,7 +81,7 @@ class ScatterJudge {
   std::optional<uint64_t> written_bits(int64_t logical) const {
     uint8_t element[8] = {};
     uint8_t written = 0;
-    state_.outputs.read(output_, logical, 1, element, &written);
+    read_held(state_.outputs, output_, logical, 1, element, &written);
     if (written == 0) return std::nullopt;
     return packed_bits(element, 0, bytes_);
   }

@@ -147,9 +147,8 @@ class ScatterSum {
   void judge(int64_t logical, const Sum& sum) {
     uint8_t element[8] = {};
     uint8_t written = 0;
-    state_.outputs.read(output_, logical, 1, element, &written);
-    // An element to which nothing but zeros is added may be left alone, if it held something.
-    if (written == 0 && !keeps()) return state_.tally.unwritten(output_, logical);
+    read_held(state_.outputs, output_, logical, 1, element, &written);
+    if (written == 0) return state_.tally.unwritten(output_, logical);
     state_.tally.judged(output_, 1);
     const uint64_t bits = packed_bits(element, 0, bytes_);
     if (integral_)

@@ -141,7 +141,8 @@ class TierEvaluator : public ExactTier {
       spread =
           least > 0 ? (a.e + size({q, 0}) * b.e) / least : std::numeric_limits<Bound>::infinity();
     }
-    const Bound e = spread + rounding(q, T::exact_quotient(a.v, b.v, q));
+    const bool is_exact = T::infinity(b.v) != 0 || T::exact_quotient(a.v, b.v, q);
+    const Bound e = spread + rounding(q, is_exact);
     return settle_special({q, e == 0 ? 0 : outward(e)}, a.e + b.e);
   }
 

@@ -109,7 +109,7 @@ std::vector<Got> RelationCase::read(const Tensor& output, int64_t first, int64_t
   const int bytes = byte_size(output.dtype);
   std::vector<uint8_t> bits(static_cast<size_t>(count * bytes));
   std::vector<uint8_t> written(static_cast<size_t>(count));
-  if (count > 0) state_.outputs.read(output, first, count, bits.data(), written.data());
+  if (count > 0) read_held(state_.outputs, output, first, count, bits.data(), written.data());
   std::vector<Got> out;
   for (int64_t k = 0; k < count; ++k)
     out.push_back({packed_bits(bits.data(), k, bytes), written[static_cast<size_t>(k)] != 0});

@@ -7,6 +7,7 @@
 #include "kernels_under_test/contract.hpp"
 #include "oracles/verdict.hpp"
 #include "tests/oracles/fake_run.hpp"
+#include "tests/oracles/row_cases.hpp"
 
 namespace assay {
 namespace {
@@ -90,6 +91,20 @@ TEST(Explain, InputsOfFewDigitsArePrintedPlainly) {
   Outputs o(contract_of("f32", "x + x"), DType::f32, {{-10, 0}});
   ASSERT_FALSE(o.explain(0).inputs.empty());
   EXPECT_EQ(o.explain(0).inputs[0].text.substr(0, 10), "x[0] = -10");
+}
+
+TEST(Explain, GatheredInputsHaveAllTheirIndices) {
+  Experiment e(testing::row_contract("max(x[rows = rows / 2], cols)"));
+  e.the_case.sizes = {{"rows", 2}, {"cols", 3}};
+  e.put("x", {2, 3}, DType::f32, {1, 2, 4, 0, 0, 0});
+  const Instance instance = e.instance();
+  const FakeRun run(instance);
+  const ElementReport r = Judge(e.contract).explain(instance, run, "y", 1);
+  ASSERT_EQ(r.inputs.size(), 3u);
+  std::vector<std::string> places;
+  for (const auto& input : r.inputs) places.push_back(input.text.substr(0, input.text.find(" (")));
+  EXPECT_EQ(places, (std::vector<std::string>{"x[rows=0,cols=0] = 1", "x[rows=0,cols=2] = 4",
+                                              "x[rows=0,cols=1] = 2"}));
 }
 
 TEST(Explain, TheWorstOfAllWrongElementsIsNamed) {

@@ -228,6 +228,70 @@ TEST(Judge, UnwrittenElementsAreCounted) {
   EXPECT_EQ(v.wrong_elements, std::vector<int64_t>{2});
 }
 
+/// x[n] in place; with `owner`, block 0 alone ran and owns the first two elements.
+Experiment in_place_case(const std::string& formula, const std::string& owner = "") {
+  Experiment e(
+      parse_contract(R"toml(
+name = "in_place"
+source = { cuda = "row_sum.cu", entry = "in_place" }
+sizes = { n = { min = 0, max = 100 } }
+args = [{ name = "x", kind = "inout", dtype = "f32", shape = ["n"] }]
+launch = { grid = ["ceil_div(n, 2)"], block = [32] }
+)toml" + owner + "\n[formula]\nx = \"" +
+                         formula + "\"\n[policy]\nnan = \"propagate\"\n",
+                     std::string(ASSAY_SOURCE_DIR) + "/kernels_under_test/kernels/i.toml"));
+  e.the_case.sizes = {{"n", 4}};
+  e.put("x", {4}, DType::f32, {1, -2, -3, 4});
+  if (!owner.empty()) e.the_case.blocks = {0};
+  return e;
+}
+
+TEST(Judge, AnInoutElementThatWasNotStoredIsJudgedByWhatItHeld) {
+  const Experiment e = in_place_case("max(x.before, 0)");
+  const Instance instance = e.instance();
+  const Judge judge(e.contract);
+  FakeRun run(instance);
+  for (const int k : {0, 3}) {  // only what is negative is stored
+    run.set("x", k, f32_bits(k == 0 ? 1 : 4));
+    run.unwrite("x", k);
+  }
+  Verdict v = judge.judge(instance, run);
+  EXPECT_EQ(v.outcome, Outcome::pass);
+  EXPECT_EQ(v.judged, 4);
+  run.set("x", 2, f32_bits(-3));  // skipped, though it changes
+  run.unwrite("x", 2);
+  v = judge.judge(instance, run);
+  EXPECT_EQ(v.outcome, Outcome::mismatch);
+  EXPECT_EQ(v.rule, "R4");
+  EXPECT_EQ(v.wrong_elements, std::vector<int64_t>{2});
+  const ElementReport report = judge.explain(instance, run, "x", 2);
+  EXPECT_EQ(report.rule, "R4");
+  EXPECT_TRUE(report.written);
+  EXPECT_EQ(report.got, "-3");
+
+  const Experiment moves = in_place_case("x.before");
+  FakeRun untouched(instance);
+  for (int k = 0; k < 4; ++k) {
+    untouched.set("x", k, f32_bits(std::vector<float>{1, -2, -3, 4}[static_cast<size_t>(k)]));
+    untouched.unwrite("x", k);
+  }
+  EXPECT_EQ(Judge(moves.contract).judge(moves.instance(), untouched).outcome, Outcome::pass);
+}
+
+TEST(Judge, InoutElementsOfBlocksThatDidNotRunAreNotJudged) {
+  const Experiment e = in_place_case("max(x.before, 0)", "owns = { x = \"n / 2 == block.x\" }");
+  const Instance instance = e.instance();
+  FakeRun run(instance);
+  run.set("x", 0, f32_bits(1));
+  for (const int k : {2, 3}) {  // block 1's, as they were
+    run.set("x", k, f32_bits(k == 2 ? -3 : 4));
+    run.unwrite("x", k);
+  }
+  const Verdict v = Judge(e.contract).judge(instance, run);
+  EXPECT_EQ(v.outcome, Outcome::pass);
+  EXPECT_EQ(v.judged, 2);
+}
+
 TEST(Judge, EmptyOutputPassesWithoutElements) {
   Experiment e = softmax_case(0, 4);
   const Instance instance = e.instance();

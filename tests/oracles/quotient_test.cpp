@@ -27,6 +27,32 @@ float less(float x, int ulps) {
   return x;
 }
 
+TEST(Quotient, ByAnInfinityIsExactlyZero) {
+  for (const float x : {1.0f, -3.5f, 0.0f, 0x1p-149f, 3e38f}) {
+    for (const float by : {INFINITY, -INFINITY}) {
+      const auto judged = [&](const char* formula, float got) {
+        return judge_pair(pair_contract("f32", formula, kNaive), DType::f32, f32_bits(x),
+                          f32_bits(by), f32_bits(got));
+      };
+      for (const char* formula : {"floor(a / b)", "ceil(a / b)", "trunc(a / b)", "a / b * 3"}) {
+        for (const float zero : {0.0f, -0.0f}) {
+          const Verdict v = judged(formula, zero);
+          EXPECT_EQ(v.outcome, Outcome::pass) << formula << x << by;
+          EXPECT_EQ(v.weak, 0) << formula << x << by;
+        }
+        for (const float got : {-1.0f, 1.0f, 0x1p-149f, -0x1p-149f})
+          EXPECT_EQ(judged(formula, got).outcome, Outcome::mismatch) << formula << x << by << got;
+      }
+      JudgeOptions last;  // the higher tiers know it too
+      last.first_tier = Tier::double_double;
+      EXPECT_EQ(judge_pair(pair_contract("f32", "floor(a / b)", kNaive), DType::f32, f32_bits(x),
+                           f32_bits(by), f32_bits(0), last)
+                    .outcome,
+                Outcome::pass);
+    }
+  }
+}
+
 TEST(HoistedReciprocal, TheDivisorOfALineMayBeInverted) {
   const Contract contract = line_contract("f32", "x / sum(x, cols)", kSafe);
   int below_one = 0;

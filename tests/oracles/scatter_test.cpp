@@ -111,9 +111,28 @@ TEST(Scatter, NamedElementsHoldTheirWriterAndOthersWhatTheyHeld) {
   v = scatter.judge.judge(instance, stray);
   EXPECT_EQ(v.message, "out: 1 of 4 elements wrong, 1 stored to that had to keep their bits");
 
-  FakeRun missing = run;
+  FakeRun missing = run;  // never stored to: it still holds what it held
+  missing.set("out", 1, scatter.untouched(instance).get("out", 1));
   missing.unwrite("out", 1);
   v = scatter.judge.judge(instance, missing);
+  EXPECT_EQ(v.rule, "R17");
+  EXPECT_EQ(v.unwritten, 0);
+  EXPECT_EQ(v.wrong_elements, (std::vector<int64_t>{1}));
+  FakeRun same = run;  // its value was there already
+  same.unwrite("out", 1);
+  EXPECT_EQ(scatter.judge.judge(instance, same).outcome, Outcome::pass);
+}
+
+TEST(Scatter, NamedElementsOfAnOutputAreStored) {
+  const Scatter scatter(contract_of("output", "f32", kMove), {0, 1}, 2);
+  const Instance instance = scatter.experiment.instance();
+  FakeRun run(instance);
+  run.set("live", 0, 2);
+  for (int k = 0; k < 4; ++k)
+    run.set("out", k, f32_bits(static_cast<float>(10 * (k / 2) + k % 2) + 0.5f));
+  EXPECT_EQ(scatter.judge.judge(instance, run).outcome, Outcome::pass);
+  run.unwrite("out", 1);
+  const Verdict v = scatter.judge.judge(instance, run);
   EXPECT_EQ(v.rule, "R1");
   EXPECT_EQ(v.unwritten, 1);
   EXPECT_EQ(v.message, "out: 1 element unwritten");

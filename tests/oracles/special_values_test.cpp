@@ -178,6 +178,71 @@ TEST(SpecialValues, SubnormalResultsOfExponentialsAreNotWeak) {
   EXPECT_EQ(judge_row(contract, {0.0f, -200.0f}, 0x1p-146f).outcome, Outcome::mismatch);
 }
 
+// --- logarithms of sums that are infinite or 0 ---
+
+const float kPlus = INFINITY;
+const float kMinus = -INFINITY;
+
+TEST(SpecialValues, LogarithmsOfInfiniteSumsAreTheirLimits) {
+  for (const char* formula : {"logsumexp(x, cols)", "logsumexp(x, cols) - 1"}) {
+    for (const char* policy : {kSafe, kNaive}) {
+      for (const float limit : {kPlus, kMinus}) {
+        const std::vector<float> x = limit > 0 ? std::vector<float>{1, limit, 800, -2}
+                                               : std::vector<float>{limit, limit, limit};
+        for (const float got : {limit, NAN}) EXPECT_EQ(row(formula, policy, x, got), Outcome::pass);
+        for (const float got : {-limit, 1.0f, 800.0f, -3e38f})
+          EXPECT_EQ(row(formula, policy, x, got), Outcome::mismatch) << formula << limit << got;
+      }
+      // Where the formula is a number, or NaN by its inputs, nothing is added to it.
+      for (const float got : {kPlus, kMinus, NAN}) {
+        EXPECT_EQ(row(formula, policy, {1, kMinus, 2}, got), Outcome::mismatch) << got;
+        const bool nan = std::isnan(got);
+        EXPECT_EQ(row(formula, policy, {1, kPlus, NAN}, got),
+                  nan ? Outcome::pass : Outcome::mismatch);
+      }
+    }
+  }
+}
+
+TEST(SpecialValues, LogSoftmaxOfAnInfinityIsItsLimit) {
+  const Contract contract = line_contract("f32", "log_softmax(x, cols)", kSafe);
+  Line one(contract, {1, kPlus, kMinus});
+  EXPECT_EQ(one({kMinus, NAN, NAN}).outcome, Outcome::pass);  // x - inf, inf - inf
+  EXPECT_EQ(one({NAN, NAN, NAN}).outcome, Outcome::pass);
+  EXPECT_EQ(one({kMinus, NAN, kMinus}).outcome, Outcome::pass);
+  EXPECT_EQ(one({kPlus, NAN, NAN}).wrong, 1);
+  EXPECT_EQ(one({kMinus, 0, NAN}).wrong, 1);
+}
+
+TEST(SpecialValues, LimitsAreSeenThroughNamedLinesAndReported) {
+  const Contract contract =
+      parse_contract(R"toml(
+name = "cross_entropy"
+source = { cuda = "row_sum.cu", entry = "line" }
+sizes = { cols = { min = 0, max = 100000 } }
+launch = { grid = [1], block = ["32"] }
+args = [
+  { name = "y", kind = "output", dtype = "f32", shape = ["cols"] },
+  { name = "x", kind = "input", dtype = "f32", shape = ["cols"] },
+]
+[formula]
+lse = "logsumexp(x, cols)"
+y = "lse - x"
+[policy]
+range = "safe"
+nan = "propagate"
+)toml",
+                     std::string(ASSAY_SOURCE_DIR) + "/kernels_under_test/kernels/c.toml");
+  Line loss(contract, {1, kPlus});
+  EXPECT_EQ(loss({kPlus, NAN}).outcome, Outcome::pass);
+  EXPECT_EQ(loss({NAN, NAN}).outcome, Outcome::pass);
+  const Verdict v = loss({3, NAN});
+  EXPECT_EQ(v.rule, "R5");
+  EXPECT_EQ(v.wrong, 1);
+  EXPECT_EQ(loss.explain(0).accepted, "NaN or inf");
+  EXPECT_EQ(loss.explain(1).accepted, "NaN");
+}
+
 // --- exponentials beyond double's range ---
 
 Verdict line(const char* formula, float x, float got) {
