@@ -50,6 +50,7 @@ inline constexpr std::array kFormulaFunctions = std::to_array<FormulaFunction>({
     {"tanh", 1, 1, FormulaForm::elementwise},
     {"erf", 1, 1, FormulaForm::elementwise},
     {"erfc", 1, 1, FormulaForm::elementwise},
+    {"normcdf", 1, 1, FormulaForm::elementwise},
     {"sigmoid", 1, 1, FormulaForm::elementwise},
     {"silu", 1, 1, FormulaForm::elementwise},
     {"gelu", 1, 1, FormulaForm::elementwise},

@@ -60,7 +60,9 @@ const Value& RowEvaluator::at(int id, const Chunk& chunk) {
   Grid grid = grid_of(node.dims, chunk);
   if (value.valid && value.grid == grid) {
     // These share arrays with their first argument.
-    if (node.op != Op::settle && node.op != Op::rescaled && node.op != Op::hull) return value;
+    if (node.op != Op::settle && node.op != Op::rescaled && node.op != Op::hull &&
+        node.op != Op::total && node.op != Op::forms)
+      return value;
     const Value& source = at(node.args[0], chunk);
     if (source.generation == value.source_generation) return value;
   }
@@ -71,6 +73,7 @@ const Value& RowEvaluator::at(int id, const Chunk& chunk) {
   value.i = nullptr;
   value.status = nullptr;
   value.least = -HUGE_VAL;
+  value.joining.clear();
   NodeWork(*this, node, value, chunk).evaluate();
   value.valid = true;
   ++value.generation;
@@ -132,6 +135,10 @@ void NodeWork::evaluate() {
       return rescaled();
     case Op::hull:
       return hull();
+    case Op::total:
+      return total();
+    case Op::forms:
+      return forms();
     case Op::function:
       return node_.integral ? special_value() : function();
     default:

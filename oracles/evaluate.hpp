@@ -61,6 +61,23 @@ enum Status : uint8_t {
 /// An element of one of a Value's arrays; 0 of one that is null.
 inline double element(const double* array, int64_t k) { return array == nullptr ? 0 : array[k]; }
 
+/// An element of a sum as other terms in the same accumulator see it.
+struct JoiningSum {
+  double magnitude = 0;  ///< sum|terms|, errors included; of an infinite sum: the finite terms'
+  double lo = 0;         ///< sums of the terms' own allowances
+  double hi = 0;
+  double quantum = 0;  ///< all terms are multiples of it, a power of two; 0: none is known
+};
+
+/// What every element of a sum has in common.
+struct SumShape {
+  int64_t terms = 0;
+  double depth = 0;        ///< additions, or steps of tensor cores, on the longest path
+  double step_error = 0;   ///< of each, relative to the magnitudes that it adds
+  double underflow = 0;    ///< of all, absolute
+  double exact_limit = 0;  ///< 2^p: multiples of q below 2^p q add exactly
+};
+
 /// A node's array. Null e, lo, hi: all zero. Null status: all known.
 struct Value {
   Grid grid;
@@ -75,6 +92,8 @@ struct Value {
   const double* hi = nullptr;
   const __int128* i = nullptr;
   const uint8_t* status = nullptr;
+  std::vector<JoiningSum> joining;  ///< a sum that joins others: its elements
+  SumShape shape;
   Scratch<double> own_v, own_e, own_lo, own_hi;
   Scratch<__int128> own_i;
   Scratch<uint8_t> own_status;

@@ -150,6 +150,11 @@ class NodeWork::FunctionBlock {
       if (info_.shape == Shape::lipschitz) down = up = std::max(down, up);
       if (info_.arguments == 2 && (b.lo[k] != 0 || b.hi[k] != 0)) down = up = reach = kInfinity;
     }
+    if (!documented(x, reach)) {
+      o.e[k] = std::isfinite(v) ? (from_e + own_[k]) * rows::kOutward : 0;
+      o.lo[k] = o.hi[k] = kNan;
+      return;
+    }
     if (!std::isfinite(v)) return not_finite(k, x, reach, a.lo[k] + a.hi[k], o);
     o.e[k] = (from_e + own_[k]) * rows::kOutward;
     const double own = own_bound(x, b.v[k], v, reach, from_e + std::max(up, down));
@@ -157,6 +162,17 @@ class NodeWork::FunctionBlock {
     o.hi[k] = (up + own) * rows::kOutward;
     if (!is_known(name_, x) || (std::isinf(o.lo[k]) && std::isinf(o.hi[k])))
       o.lo[k] = o.hi[k] = kNan;
+  }
+
+  /// Where no figure is published no value is either, special ones included (rule R10). NaN lies in
+  /// every range.
+  bool documented(double x, double reach) const {
+    if (info_.exact || table_.empty()) return true;
+    if (std::isnan(x))
+      return std::any_of(table_.begin(), table_.end(),
+                         [](const rows::Accuracy& row) { return row.low <= row.high; });
+    const double least = std::max(0.0, std::fabs(x) - reach);
+    return !std::isnan(published_bound(table_, least, std::fabs(x) + reach, 1, rounding_));
   }
 
   /// An infinity or NaN binds only a kernel whose argument is the exact one, or lies outside the

@@ -1,5 +1,6 @@
-// Quotients whose divisor is constant along a dimension of the result: a kernel may take the
-// reciprocal once and multiply by it (rule R16; derived in docs/judging.md).
+// Quotients whose divisor serves more than one of them, along a dimension of the result or in
+// another quotient: a kernel may take the reciprocal once and multiply by it (rule R16; derived in
+// docs/judging.md).
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -37,9 +38,13 @@ struct Reciprocal {
 
 }  // namespace
 
-bool divides_by_constant(const Graph& graph, const Node& node) {
-  return node.op == Op::div && !node.integral &&
-         graph.nodes[static_cast<size_t>(node.args[1])].dims.size() < node.dims.size();
+bool reciprocal_serves(const Graph& graph, const Node& node) {
+  if (node.op != Op::div || node.integral) return false;
+  if (graph.nodes[static_cast<size_t>(node.args[1])].dims.size() < node.dims.size()) return true;
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&node](const Node& other) {
+    return other.op == Op::div && !other.integral && &other != &node &&
+           other.args[1] == node.args[1];
+  });
 }
 
 bool divides_by_root(const Graph& graph, const Node& node) {
@@ -62,7 +67,7 @@ double reciprocal_error(const Graph& graph, const Node& node, const EvaluationSe
 }
 
 void NodeWork::hoisted_reciprocal() {
-  if (!divides_by_constant(evaluator_.graph_, node_) || !errs() || out_.grid.size == 0) return;
+  if (!reciprocal_serves(evaluator_.graph_, node_) || !errs() || out_.grid.size == 0) return;
   const EvaluationSettings& settings = evaluator_.settings_;
   const rows::Rounding rounding = rounding_of(settings.arithmetic, settings.flush);
   const double relative = reciprocal_error(evaluator_.graph_, node_, settings);

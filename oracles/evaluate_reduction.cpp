@@ -45,6 +45,25 @@ class Reducer {
         own_(errs ? 1 : 0),
         u_(rounding_.u * own_) {}
 
+  SumShape shape(int64_t n) const {
+    const double step = node_.mma_products > 0 ? step_error() : u_;
+    return {n, depth_, step, underflow(n), exact_limit()};
+  }
+
+  /// What one row brings to a total beside its sum.
+  JoiningSum joining(const Row& row) const {
+    const rows::RowSum s = kernels_.sum(row.n, row.v, row.e, row.lo, row.hi, exact_limit());
+    JoiningSum out{s.magnitude, s.lo, s.hi, 0};
+    if (std::isfinite(s.v)) {
+      out.quantum = s.exact ? quantum_of(row) : 0;
+      return out;
+    }
+    out.magnitude = 0;
+    for (int64_t k = 0; k < row.n; ++k)
+      if (std::isfinite(row.v[k])) out.magnitude += std::fabs(row.v[k]);
+    return out;
+  }
+
   Element reduce(const Row& row, bool& saw_nan) const {
     switch (node_.op) {
       case Op::sum:
@@ -59,6 +78,12 @@ class Reducer {
   }
 
  private:
+  static double quantum_of(const Row& row) {
+    double least = kInfinity;
+    for (int64_t k = 0; k < row.n; ++k) least = std::min(least, rows::quantum(row.v[k]));
+    return least;
+  }
+
   /// Relative to sum|t|. Any order: (n - 1) u (Jeannerod & Rump 2013). A path of h additions:
   /// (1 + u/(1 + u))^h - 1 <= h u (1 + h u) for h u <= 1.
   double growth(int64_t n) const {
@@ -247,11 +272,16 @@ class Reducer {
     Element out;
     out.v = s.v / n;
     out.e = (s.e / n + out.v * 0x1p-52) * rows::kOutward;
+    const double most = largest_term(row);
+    // A merge with nothing squares the mean itself, (0 - m)^2 n 0: NaN where that overflows.
+    const bool overflows =
+        settings_.widen && n * most * most >= rounding_.largest * (1 - 2 * rounding_.u);
+    if (row.n <= 1 && overflows) return {out.v, out.e, kNan, kNan};
     if (row.n <= 1) return s.hi == 0 ? Element{0, 0, 0, 0} : Element{out.v, out.e, 0, s.hi};
     const double total = s.v + s.e + s.hi;  // a correct kernel's own terms
     const double h = depth_;
     const double step = kWelfordStep * u_ * h;
-    const double delta = step * (1 + 2 * step) * largest_term(row) + 4 * steps_eta();
+    const double delta = step * (1 + 2 * step) * most + 4 * steps_eta();
     const double weights = std::max(1.0, n / 2 * std::log2(n) * (1 + 0x1p-40));
     const double root = std::sqrt(total) + 2 * delta * std::sqrt(weights);
     const double increments = 4 * delta * std::sqrt(weights * total) + 4 * weights * delta * delta +
@@ -264,7 +294,8 @@ class Reducer {
     // An update's increment may be negative by what its two differences round; -own bounds it.
     out.lo = (s.hi / n + own) * rows::kOutward;
     const double square = 4 * (n + 1) * (total + delta * delta);
-    if (settings_.widen && square >= rounding_.largest * (1 - 2 * u_)) out.lo = out.hi = kNan;
+    if (overflows || (settings_.widen && square >= rounding_.largest * (1 - 2 * u_)))
+      out.lo = out.hi = kNan;
     return out;
   }
 
@@ -413,12 +444,17 @@ void NodeWork::reduction() {
     }
     return Row{reduced.size, place[0], place[1], place[2], place[3]};
   };
+  if (node_.joins) {
+    out_.joining.resize(static_cast<size_t>(out_.grid.size));
+    out_.shape = reducer.shape(reduced.size);
+  }
   int seen = 0;
   for_runs<1>(
       out_.grid, {&a.grid}, [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
         for (int64_t k = 0; k < n; ++k) {
-          const Element r =
-              reducer.reduce(row_at(offset[0] + k * stride[0]), evaluator_.saw_undecided_nan_);
+          const Row row = row_at(offset[0] + k * stride[0]);
+          const Element r = reducer.reduce(row, evaluator_.saw_undecided_nan_);
+          if (node_.joins) out_.joining[static_cast<size_t>(done + k)] = reducer.joining(row);
           out.v[done + k] = r.v;
           out.e[done + k] = r.e;
           out.lo[done + k] = r.lo;

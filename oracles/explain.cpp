@@ -200,8 +200,7 @@ class Explainer {
     report_.exact = formula_.multiprecision->text(rows_, converted, single_, 17) +
                     " before it is converted to " + std::string(name(n.type));
     if (!range.bounded) return explain_no_bound();
-    if (report_.accepted.empty())
-      report_.accepted = codes_text(range);
+    if (report_.accepted.empty()) report_.accepted = codes_text(range);
     if (!report_.written) return;
     list_terms(converted);
     report_.allowance = std::max(lo, hi);
@@ -394,7 +393,7 @@ class Explainer {
 
   static bool may_err(const Node& n) {
     return n.op == Op::settle || n.op == Op::sum || n.op == Op::mean || n.op == Op::var ||
-           n.op == Op::div || n.op == Op::prescaled || n.op == Op::rescaled ||
+           n.op == Op::div || n.op == Op::prescaled || n.op == Op::rescaled || n.op == Op::total ||
            (n.op == Op::function && !n.integral && !find_function(n.text)->exact);
   }
 
@@ -420,6 +419,10 @@ class Explainer {
         return text + ": " + std::to_string(depth) + " u sum|terms|";
       case Op::prescaled:
         return text + ": log2 e and the products with it";
+      case Op::total:
+        return text +
+               ": added in any order, one more addition than the terms of its sum, each u of "
+               "their magnitudes (R11)";
       case Op::rescaled:
         return text + ": a factor at each new maximum";
       case Op::mean:
@@ -432,7 +435,7 @@ class Explainer {
                  " x 7 u max|x|";
         return text + ": (" + std::to_string(depth) + " + 5) u var + delta^2";
       case Op::div:
-        if (divides_by_constant(formula_.graph, n))
+        if (reciprocal_serves(formula_.graph, n))
           return text + ": " + published_text(n) + ", or the reciprocal of the divisor taken once" +
                  (divides_by_root(formula_.graph, n) ? " by rsqrt: " : ": ") +
                  brief(reciprocal_error(formula_.graph, n, settings_)) + " relative (R16)";
@@ -461,6 +464,8 @@ class Explainer {
         return "IEEE 754-2019, round to nearest";
       case Op::rescaled:
         return "docs/judging/attention.md";
+      case Op::total:
+        return "docs/judging.md, sums with a starting value";
       case Op::sum:
         if (n.mma_products > 0) return "Fasi et al. 2021; docs/judging/matmul.md";
         return "Jeannerod & Rump 2013";

@@ -117,6 +117,16 @@ class FormulaCompiler {
   void add_running(Node& sum) const;
   int weighted_mean(int id, const Expr& e);
 
+  // graph_totals.cpp
+  struct Part {
+    int id;
+    bool negative;
+  };
+  bool joins(int id, size_t dims, const std::vector<Part>& parts) const;
+  void add_parts(int id, bool negative, size_t dims, std::vector<Part>& parts) const;
+  /// A sum with a starting value, or several sums in one accumulator: sum(a b, K) + bias.
+  int total(int id, const Expr& e);
+
   // graph.cpp: outputs
   void add_root(const FormulaLine& line, const OperandSpec& operand, int id);
   void add_scatter(const FormulaLine& line, const OperandSpec& operand, int id, FormulaRoot& root);

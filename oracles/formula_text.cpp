@@ -53,6 +53,8 @@ class Writer {
       case Op::prescaled:
       case Op::rescaled:
       case Op::hull:
+      case Op::total:
+      case Op::forms:
       case Op::to_real:
         return arg(n, 0);
       default:

@@ -33,6 +33,7 @@ const FunctionInfo* find_function(std::string_view name) {
       {"tanh", 1, Shape::increasing},
       {"erf", 1, Shape::increasing},
       {"erfc", 1, Shape::decreasing},
+      {"normcdf", 1, Shape::increasing},
       {"floor", 1, Shape::step, 0, true},
       {"ceil", 1, Shape::step, 0, true},
       {"trunc", 1, Shape::step, 0, true},

@@ -68,6 +68,10 @@ enum class Op : uint8_t {
               ///< log2e alone
   rescaled,   ///< e^(x - max(x)), x: what an online softmax's factors add, along `reduced`
   hull,       ///< q, w, t: q = sum(w t) / sum(w) over `reduced` lies within the hull of t
+  forms,  ///< one function in its usual forms: a correct kernel computes one of them. `text`: of
+          ///< each "=", or "~" where its own value is only near
+  total,  ///< a, parts: a adds the parts, which one accumulator may add in any order. `text`:
+          ///< of each part "+" or "-"; of a sum that joins term by term "a" or "s"
 };
 
 struct Node {
@@ -91,8 +95,9 @@ struct Node {
   int mma_products = 0;
   int mma_steps = 0;
   int mma_extra_bits = 0;
-  bool nonpositive = false;  ///< exp: its argument is x - max(x), which rounds to at most 0
+  bool nonpositive = false;   ///< exp: its argument is x - max(x), which rounds to at most 0
   std::vector<int> share_of;  ///< hull of w / sum(w) itself, between 0 and 1: the sum's dimensions
+  bool joins = false;         ///< sum: some total adds its terms
   /// Significand bits that hold any value of this node exactly; 0 when no bound is known.
   int bits = 0;
   SourceLocation where_;
@@ -120,7 +125,7 @@ struct FormulaRoot {
   std::vector<int> scatter_indices;  ///< ... this integer node subscripts
   /// Scattered: dimensions that one writer is a point of; the output's other axes are its row.
   std::vector<int> writer_dims;
-  std::string line;                  ///< text of the formula, for reports
+  std::string line;  ///< text of the formula, for reports
 };
 
 /// What the roles of a relation stand for (kernels_under_test/relations.hpp).
@@ -148,6 +153,8 @@ struct FormulaDefinition {
   std::string_view name;
   std::vector<std::string_view> parameters;
   std::string_view text;
+  /// Other forms that kernels usually have. One that begins with "~" is not equal but near.
+  std::vector<std::string_view> forms = {};
   /// What the textbook's own form gives where `text`, which kernels compute, is NaN: the logarithm
   /// of an infinite sum. "": the same.
   std::string_view limits = "";

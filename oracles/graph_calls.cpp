@@ -52,11 +52,20 @@ int FormulaCompiler::expand(const Expr& e, const FormulaDefinition& definition) 
   }
   has_limits_ |= !definition.limits.empty();
   const bool limits = in_limits_ && !definition.limits.empty();
-  const ExprPtr body = parse_expression(limits ? definition.limits : definition.text, e.where);
+  const std::string_view text = limits ? definition.limits : definition.text;
   const Bindings saved = std::exchange(bindings_, std::move(inner));
-  const int id = compile(*body);
+  Node n;
+  n.op = Op::forms;
+  n.args = {compile(*parse_expression(text, e.where))};
+  n.text = "=";
+  for (std::string_view form : definition.forms) {
+    n.text += form.front() == '~' ? '~' : '=';
+    if (form.front() == '~') form.remove_prefix(1);
+    n.args.push_back(compile(*parse_expression(form, e.where)));
+  }
   bindings_ = saved;
-  return id;
+  n.dims = node(n.args[0]).dims;
+  return n.args.size() > 1 ? put(n, e.where) : n.args[0];
 }
 
 ExprPtr FormulaCompiler::resolved(const ExprPtr& e) const {
@@ -293,6 +302,8 @@ int FormulaCompiler::elementwise_call(const Expr& e) {
   n.op = Op::function;
   n.text = e.text;
   for (const ExprPtr& operand : e.operands) n.args.push_back(compile(*operand));
+  // An exponent's difference is taken as it is written.
+  if (e.text == "exp" && node(n.args[0]).op == Op::total) n.args[0] = node(n.args[0]).args[0];
   const int difference = n.args[0];
   if (e.text == "exp") {
     n.nonpositive = below_its_maximum(n.args[0]);

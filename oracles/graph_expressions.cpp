@@ -33,6 +33,9 @@ bool FormulaCompiler::rounding_pending(int id) const {
     case Op::cumsum:
     case Op::var:
       return sums_ != arithmetic_;
+    case Op::forms:  // a form that rounds already rounds once more in the middle of a formula
+      return std::any_of(n.args.begin(), n.args.end(),
+                         [this](int form) { return rounding_pending(form); });
     case Op::hull:
     case Op::div:
       return correctly_rounded("div");
@@ -151,7 +154,7 @@ int FormulaCompiler::compile_binary(const Expr& e) {
   const int a = compile(*e.operands[0]);
   const int b = compile(*e.operands[1]);
   if (const auto op = arithmetic_ops.find(e.text); op != arithmetic_ops.end())
-    return weighted_mean(arithmetic_pair(op->second, a, b, e), e);
+    return total(weighted_mean(arithmetic_pair(op->second, a, b, e), e), e);
   if (const auto op = integer_ops.find(e.text); op != integer_ops.end())
     return elementwise(op->second, {integer_only(a, e), integer_only(b, e)}, true, e);
   if (e.text == "&&" || e.text == "||")

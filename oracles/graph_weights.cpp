@@ -41,7 +41,10 @@ void FormulaCompiler::add_running(Node& sum) const {
   if (node(terms).op == Op::where) terms = unrounded(node(terms).args[1], ignored);
   if (node(terms).op != Op::mul) return;
   for (const size_t k : {0, 1}) {
-    const int weight = unrounded(node(terms).args[k], ignored);
+    int weight = unrounded(node(terms).args[k], ignored);
+    // Normalised weights: the kernel adds w t, and divides at the end.
+    if (node(weight).op == Op::hull && node(weight).share_of == sum.reduced)
+      weight = node(weight).args[1];
     if (node(weight).op != Op::rescaled) continue;
     sum.args.push_back(node(terms).args[1 - k]);
     sum.args.push_back(weight);
@@ -49,8 +52,8 @@ void FormulaCompiler::add_running(Node& sum) const {
   }
 }
 
-/// sum(w t, D) / sum(w, D): within the hull of t. w / sum(w, D), where t is 1 for the element itself
-/// and 0 for the others: within [0, 1].
+/// sum(w t, D) / sum(w, D): within the hull of t. w / sum(w, D), where t is 1 for the element
+/// itself and 0 for the others: within [0, 1].
 int FormulaCompiler::weighted_mean(int id, const Expr& e) {
   const Node& quotient = node(id);
   if (quotient.op != Op::div || quotient.integral) return id;

@@ -125,6 +125,7 @@ N of_one(const std::string& name, const N& x, bool& known) {
   if (name == "tanh") return mp::tanh(x);
   if (name == "erf") return error_function(x);
   if (name == "erfc") return complement(x);
+  if (name == "normcdf") return complement(N(-x * mp::sqrt(N(0.5)))) / 2;
   if (name == "rsqrt") return 1 / mp::sqrt(x);
   if (name == "sqrt") return mp::sqrt(x);
   if (name == "cbrt") return cube_root(x);
@@ -152,6 +153,7 @@ bool special(const std::string& name, const N& x, N& out) {
   if (name == "expm1") return out = up ? infinity : N(-1), true;
   if (name == "tanh" || name == "erf") return out = up ? 1 : -1, true;
   if (name == "erfc") return out = up ? 0 : 2, true;
+  if (name == "normcdf") return out = up ? 1 : 0, true;
   if (name == "rsqrt") return out = 0, true;
   if (name == "sin" || name == "cos" || name == "tan") return out = nan, true;
   return out = x, true;
@@ -244,6 +246,7 @@ N function_value(const std::string& name, const N& x, const N& y, bool& known, b
   if (whole) return exact = true, rounded_to_integer(name, x);
   if (x == 0 && (name == "exp" || name == "exp2" || name == "cos")) return exact = true, N(1);
   if (x == 0 && name == "erfc") return exact = true, N(1);
+  if (x == 0 && name == "normcdf") return exact = true, N(0.5);
   if (x == 0) return exact = true, x;
   if (x == 1 && (name == "log" || name == "log2" || name == "log10")) return exact = true, N(0);
   // Reducing the argument costs as many bits as it has before the point.
@@ -256,8 +259,10 @@ N function_value(const std::string& name, const N& x, const N& y, bool& known, b
   if ((name == "exp" || name == "exp2") && x < -kFarthestExponent)
     return N(mp::ldexp(N(1), -kFarthestExponent));
   if (name == "erf" && mp::abs(x) > 30) return x > 0 ? N(1) : N(-1);
-  if (name == "erfc" && x > 200) return N(mp::ldexp(N(1), -50000));
   if (name == "erfc" && x < -30) return N(2);
+  if (name == "normcdf" && x > 43) return N(1);
+  if ((name == "erfc" && x > 200) || (name == "normcdf" && x < -283))
+    return N(mp::ldexp(N(1), -50000));
   return of_one(name, x, known);
 }
 

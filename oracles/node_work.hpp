@@ -14,8 +14,9 @@ struct AccuracyRow;
 /// A table row with the half ulp that a published figure leaves out.
 rows::Accuracy accuracy_of(const AccuracyRow& row);
 
-// evaluate_quotient.cpp: divisors that are constant along a dimension of the result (rule R16).
-bool divides_by_constant(const Graph& graph, const Node& node);
+// evaluate_quotient.cpp: divisors that are constant along a dimension of the result, or that divide
+// another quotient too (rule R16).
+bool reciprocal_serves(const Graph& graph, const Node& node);
 /// By a square root, whose reciprocal is one operation.
 bool divides_by_root(const Graph& graph, const Node& node);
 /// What multiplying by a reciprocal may add, relative to the quotient.
@@ -127,6 +128,12 @@ class NodeWork {
   // evaluate_reduction.cpp
   void reduction();
   void running_overflow();
+
+  // evaluate_total.cpp
+  void total();
+
+  // evaluate_forms.cpp
+  void forms();
 
   // evaluate_scan.cpp
   template <typename Visit>

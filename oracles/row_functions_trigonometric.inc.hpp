@@ -241,7 +241,7 @@ RowFunction find_row(std::string_view name) {
       {"pow", row<vpow>},     {"floor", row_floor},       {"ceil", row_ceil},
       {"trunc", row_trunc},   {"rint", row_rint},         {"is_nan", row_is_nan},
       {"fmod", row_fmod},     {"copysign", row_copysign}, {"atan2", row<vatan2>},
-      {"hypot", row<vhypot>}, {"cbrt", row<vcbrt>},
+      {"hypot", row<vhypot>}, {"cbrt", row<vcbrt>},       {"normcdf", row<vnormcdf>},
   });
   for (const NamedRow& named : table)
     if (named.name == name) return named.evaluate;

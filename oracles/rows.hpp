@@ -10,7 +10,11 @@
 // AVX2 build give the same bits. All bounds are rounded outward by kOutward at each operation.
 #pragma once
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 
 namespace assay::rows {
 
@@ -142,6 +146,16 @@ const Kernels& kernels();
 const Kernels& plain_kernels();
 const Kernels& avx2_kernels();
 bool has_avx2();
+
+/// The largest power of two that x is a multiple of; infinity for 0.
+inline double quantum(double x) {
+  const auto bits = std::bit_cast<uint64_t>(x);
+  const uint64_t fraction = bits & 0x000fffffffffffffu;
+  const auto exponent = static_cast<int>(bits >> 52 & 0x7ff);
+  if (exponent == 0 && fraction == 0) return std::numeric_limits<double>::infinity();
+  const uint64_t significand = exponent == 0 ? fraction : fraction | uint64_t{1} << 52;
+  return std::ldexp(1.0, std::max(exponent, 1) - 1075 + std::countr_zero(significand));
+}
 
 /// e^x within 2^-51 relative for x in [-707, 709.7] (tests/oracles/rows_test.cpp).
 double exp_double(double x);

@@ -219,6 +219,8 @@ class TierEvaluator : public ExactTier {
       case Op::prescaled:
       case Op::rescaled:
       case Op::hull:
+      case Op::total:
+      case Op::forms:
         out.at = at(node.args[0], chunk).at;
         return;
       case Op::where:

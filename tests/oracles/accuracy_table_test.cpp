@@ -49,6 +49,7 @@ TEST(Functions, NearestValuesAgreeWithTheLibrary) {
     near("tanh", std::tanh(x));
     near("erf", std::erf(x));
     near("erfc", std::erfc(x));
+    near("normcdf", std::erfc(-x * std::sqrt(0.5)) / 2);
     near("rsqrt", 1 / std::sqrt(x));
   }
   EXPECT_EQ(nearest_value("rint", 2.5, 0), 2);

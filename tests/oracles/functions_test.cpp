@@ -248,6 +248,16 @@ TEST(Functions, FastPowersHaveNoFigure) {
   };
   EXPECT_EQ(verdict("pow(a, b)", 1.001f, 3000, 20.0557f).no_bound, 1);
   EXPECT_EQ(verdict("tan(a + 0 * b)", 1.5f, 0, 14.1014f).no_bound, 1);
+  // Nor special values: exp2(442 log2(-1502)) is NaN, and the power beyond every double.
+  for (const float got : {INFINITY, NAN, 3.0f}) {
+    EXPECT_EQ(verdict("pow(a, b)", -1502, 442, got).no_bound, 1);
+    EXPECT_EQ(verdict("pow(a, b)", -INFINITY, 2.5f, got).no_bound, 1);
+    EXPECT_EQ(verdict("pow(a, b)", 3, 0, got).no_bound, 1);
+  }
+  // Within a range they bind.
+  EXPECT_EQ(verdict("log(a + 0 * b)", INFINITY, 0, NAN).outcome, Outcome::mismatch);
+  EXPECT_EQ(verdict("log(a + 0 * b)", NAN, 0, 1).outcome, Outcome::mismatch);
+  EXPECT_EQ(verdict("sin(a + 0 * b)", INFINITY, 0, 1).no_bound, 1);
   // Spelled out, the logarithm's absolute error counts three thousand times: 2^-22 x 3000 ln 2.
   const float exact = static_cast<float>(std::pow(static_cast<double>(1.001f), 3000.0));
   EXPECT_EQ(verdict("exp2(b * log2(a))", 1.001f, 3000, exact * 1.0004f).outcome, Outcome::pass);

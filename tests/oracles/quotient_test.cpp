@@ -82,6 +82,31 @@ TEST(HoistedReciprocal, AnElementsOwnDivisorIsDividedBy) {
   EXPECT_EQ(judge_pair(contract, DType::f32, bits, bits, f32_bits(got)).outcome, Outcome::mismatch);
 }
 
+TEST(HoistedReciprocal, OneReciprocalServesSeveralQuotients) {
+  // The row's mean is divided by the same sum as its elements.
+  const Contract contract =
+      line_contract("f32", "x / sum(x, cols) + max(x, cols) / sum(x, cols)", kSafe);
+  const Contract pair = pair_contract("f32", "a / b + 1 / b", kSafe);
+  int differ = 0;
+  for (int n = 3; n < 300; n += 2) {
+    const auto x = static_cast<float>(n);
+    const float inverse = 1.0f / (x + 1024.0f);
+    const float got = 1024.0f * inverse + 1024.0f * inverse;
+    Line line(contract, {x, 1024.0f});
+    ASSERT_EQ(line({x * inverse + 1024.0f * inverse, got}).outcome, Outcome::pass) << n;
+    const float by = 1.0f / x;
+    const float both = 41.0f * by + by;
+    ASSERT_EQ(judge_pair(pair, DType::f32, f32_bits(41), f32_bits(x), f32_bits(both)).outcome,
+              Outcome::pass)
+        << n;
+    ASSERT_EQ(
+        judge_pair(pair, DType::f32, f32_bits(41), f32_bits(x), f32_bits(less(both, 8))).outcome,
+        Outcome::mismatch);
+    differ += both != 41.0f / x + 1.0f / x ? 1 : 0;
+  }
+  EXPECT_GT(differ, 0) << "no quotient told the two ways apart";
+}
+
 TEST(HoistedReciprocal, OfASquareRootMayBeRsqrt) {
   // rsqrtf errs by up to 2 ulps of the rounded result (CUDA's table).
   const std::vector<float> x = {1.3f, 0.7f};

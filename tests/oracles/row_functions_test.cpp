@@ -16,10 +16,10 @@
 namespace assay::rows {
 namespace {
 
-const std::vector<std::string> kAll = {"exp2",  "expm1", "log",    "log2", "log10",   "log1p",
-                                       "sin",   "cos",   "tan",    "tanh", "erf",     "erfc",
-                                       "pow",   "atan2", "hypot",  "cbrt", "floor",   "ceil",
-                                       "trunc", "rint",  "is_nan", "fmod", "copysign"};
+const std::vector<std::string> kAll = {"exp2",  "expm1", "log",    "log2", "log10",    "log1p",
+                                       "sin",   "cos",   "tan",    "tanh", "erf",      "erfc",
+                                       "pow",   "atan2", "hypot",  "cbrt", "floor",    "ceil",
+                                       "trunc", "rint",  "is_nan", "fmod", "copysign", "normcdf"};
 
 double uniform(std::mt19937_64& rng) { return static_cast<double>(rng() >> 11) * 0x1p-53; }
 

@@ -18,7 +18,9 @@ using testing::FakeRun;
 using testing::told;
 
 /// One query: y = sum(w v) / sum(w), w = e^(s - max(s)).
-Contract mean_contract(const std::string& accuracy, const std::string& score = "x") {
+Contract mean_contract(const std::string& accuracy, const std::string& score = "x",
+                       const std::string& y = "sum(w * v, n) / sum(w, n)",
+                       const std::string& range = "safe") {
   return parse_contract(R"toml(
 name = "mean"
 source = { cuda = "row_sum.cu", entry = "mean" }
@@ -32,9 +34,10 @@ args = [
 [formula]
 s = ")toml" + score + R"toml("
 w = "exp(s - max(s, n))"
-y = "sum(w * v, n) / sum(w, n)"
+y = ")toml" + y + R"toml("
 [policy]
-range = "safe"
+range = ")toml" + range +
+                            R"toml("
 [accuracy]
 )toml" + accuracy,
                         std::string(ASSAY_SOURCE_DIR) + "/kernels_under_test/kernels/mean.toml");
@@ -55,7 +58,8 @@ Verdict judged(const Contract& contract, const std::vector<float>& x, const std:
 
 /// Shares w / sum(w) of one row, written as `got`.
 Verdict judged_shares(const std::vector<float>& x, const std::vector<float>& got) {
-  const Contract contract = parse_contract(R"toml(
+  const Contract contract =
+      parse_contract(R"toml(
 name = "shares"
 source = { cuda = "row_sum.cu", entry = "shares" }
 sizes = { rows = { min = 0, max = 100 }, n = { min = 0, max = 100000 } }
@@ -71,16 +75,14 @@ y = "w / sum(w, n)"
 range = "safe"
 subnormals = "keep"
 )toml",
-                                           std::string(ASSAY_SOURCE_DIR) +
-                                               "/kernels_under_test/kernels/shares.toml");
+                     std::string(ASSAY_SOURCE_DIR) + "/kernels_under_test/kernels/shares.toml");
   Experiment e(contract);
   const auto n = static_cast<int64_t>(x.size());
   e.the_case.sizes = {{"rows", 1}, {"n", n}};
   e.put("x", {1, n}, DType::f32, std::vector<double>(x.begin(), x.end()));
   const Instance instance = e.instance();
   FakeRun run(instance);
-  for (size_t k = 0; k < got.size(); ++k)
-    run.set("y", static_cast<int64_t>(k), f32_bits(got[k]));
+  for (size_t k = 0; k < got.size(); ++k) run.set("y", static_cast<int64_t>(k), f32_bits(got[k]));
   return Judge(e.contract).judge(instance, run);
 }
 
@@ -219,6 +221,21 @@ y = "sum(twice, token) + rows"
   EXPECT_EQ(Judge(contract).judge(instance, run).outcome, Outcome::pass);
   run.set("y", 1, 51);
   EXPECT_EQ(Judge(contract).judge(instance, run).outcome, Outcome::mismatch);
+}
+
+TEST(Weights, AnOnlineSoftmaxAddsUnnormalisedWeightsWhateverTheSpelling) {
+  // Both keys have weight 1 before the division: v + v overflows, although their mean does not.
+  const float v = 0x1.8p127f;
+  for (const char* y : {"sum(w * v, n) / sum(w, n)", "sum(w / sum(w, n) * v, n)"}) {
+    const auto with = [&](const char* accuracy, const char* range, float got) {
+      return judged(mean_contract(accuracy, "x", y, range), {1, 1}, {v, v}, got).outcome;
+    };
+    EXPECT_EQ(with("online = 1\n", "naive", v), Outcome::pass) << y;
+    EXPECT_EQ(with("online = 1\n", "naive", INFINITY), Outcome::pass) << y;
+    EXPECT_EQ(with("online = 1\n", "safe", INFINITY), Outcome::mismatch) << y;
+  }
+  const Contract normalised = mean_contract("", "x", "sum(w / sum(w, n) * v, n)", "naive");
+  EXPECT_EQ(judged(normalised, {1, 1}, {v, v}, INFINITY).outcome, Outcome::mismatch);
 }
 
 }  // namespace

@@ -102,6 +102,25 @@ TEST(Welford, ADroppedElementShows) {
             Outcome::mismatch);
 }
 
+TEST(Welford, AMergeWithAnEmptyPartialMayOverflow) {
+  // PyTorch's merge without a guard: delta^2 n_A n_B/n with delta = mean and n_B = 0 is inf x 0.
+  const std::vector<float> x{1.7e32f};
+  const float delta = 0 - x[0];
+  const float got = delta * delta * 1.0f * 0.0f;
+  ASSERT_TRUE(std::isnan(got));
+  const auto more = [](const char* range) {
+    return std::string("[accuracy]\nvariance = \"welford\"\n[policy]\nnan = \"exclude\"\n") +
+           "range = \"" + range + "\"\n";
+  };
+  EXPECT_EQ(judge_row(row_contract("var(x, cols)", more("naive")), x, got).outcome, Outcome::pass);
+  EXPECT_EQ(judge_row(row_contract("var(x, cols)", more("naive")), x, 0).outcome, Outcome::pass);
+  EXPECT_EQ(judge_row(row_contract("var(x, cols)", more("safe")), x, got).outcome,
+            Outcome::mismatch);
+  // A square that fits overflows nowhere.
+  EXPECT_EQ(judge_row(row_contract("var(x, cols)", more("naive")), {1.7e19f}, NAN).outcome,
+            Outcome::mismatch);
+}
+
 TEST(Welford, OneElementIsItsOwnMean) {
   const std::string more = accuracy(1, 256);
   EXPECT_EQ(judge_row(row_contract("mean(x, cols)", more), {0.1f}, 0.1f).outcome, Outcome::pass);
