@@ -27,6 +27,13 @@ bool clean(benchmark::State& state, const CheckResult& result) {
   return false;
 }
 
+/// Argument 0 of both: whether races are looked for, too.
+RunOptions options_of(const benchmark::State& state) {
+  RunOptions options = case_options();
+  options.races = state.range(0) != 0;
+  return options;
+}
+
 /// Exactly 8 rows of 1,024 f32, new values every case.
 void softmax_8x1024(benchmark::State& state) {
   Softmax softmax;
@@ -35,10 +42,11 @@ void softmax_8x1024(benchmark::State& state) {
   c.types["T"] = DType::f32;
   c.sizes = {{"rows", 8}, {"cols", 1024}};
   c.knobs["BLOCK"] = 256;
+  const RunOptions options = options_of(state);
   int64_t lane_instructions = 0;
   for (auto _ : state) {
     ++c.value_seed;
-    const CheckResult result = softmax.checker.check(c);
+    const CheckResult result = softmax.checker.check(c, options);
     if (!clean(state, result)) return;
     lane_instructions += result.run.lane_instructions;
   }
@@ -46,23 +54,25 @@ void softmax_8x1024(benchmark::State& state) {
   state.counters["lane_instructions/s"] =
       benchmark::Counter(static_cast<double>(lane_instructions), benchmark::Counter::kIsRate);
 }
-BENCHMARK(softmax_8x1024)->Unit(benchmark::kMicrosecond);
+BENCHMARK(softmax_8x1024)->ArgName("races")->Arg(0)->Arg(1)->Unit(benchmark::kMicrosecond);
 
-/// What `assay smoke softmax` and the seeded fuzzing engine run: generated cases, generation included.
+/// What `assay smoke softmax` and the seeded fuzzing engine run: generated cases, generation
+/// included.
 void softmax_mix(benchmark::State& state) {
   Softmax softmax;
   for (uint64_t seed = 0; seed < 200; ++seed) {
     softmax.checker.check(generate_case(softmax.contract, Seed{seed}));  // compiles every variant
   }
+  const RunOptions options = options_of(state);
   uint64_t seed = 1000;
   for (auto _ : state) {
     const CheckResult result =
-        softmax.checker.check(generate_case(softmax.contract, Seed{++seed}));
+        softmax.checker.check(generate_case(softmax.contract, Seed{++seed}), options);
     if (!clean(state, result)) return;
   }
   state.SetItemsProcessed(state.iterations());
 }
-BENCHMARK(softmax_mix)->Unit(benchmark::kMicrosecond);
+BENCHMARK(softmax_mix)->ArgName("races")->Arg(0)->Arg(1)->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace assay

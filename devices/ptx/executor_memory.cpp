@@ -261,15 +261,19 @@ bool Executor::load_near(const MicroOp& op, uint32_t mask, Space space) {
     const int width = site.widths[k];
     result_defined(site.flags[k], site.rows[k], width, mask);
     uint8_t* to = frame_row(site.rows[k]);
-    const uint8_t* element = from.data + k * site.element_bytes - first;
+    const uint8_t* element = from.data + k * site.element_bytes;
     if (width == 4 && site.element_bytes == 4) {
-      for_lanes(mask, [&](int lane) { std::memcpy(to + 4 * lane, element + address_[lane], 4); });
+      for_lanes(mask, [&](int lane) {
+        std::memcpy(to + 4 * lane, element + (address_[lane] - first), 4);
+      });
     } else if (width == 2 && site.element_bytes == 2) {
-      for_lanes(mask, [&](int lane) { std::memcpy(to + 2 * lane, element + address_[lane], 2); });
+      for_lanes(mask, [&](int lane) {
+        std::memcpy(to + 2 * lane, element + (address_[lane] - first), 2);
+      });
     } else {
       for_lanes(mask, [&](int lane) {
-        load_element(to + lane * width, width, element + address_[lane], site.element_bytes,
-                     site.sign_extend);
+        load_element(to + lane * width, width, element + (address_[lane] - first),
+                     site.element_bytes, site.sign_extend);
       });
     }
   }
