@@ -31,7 +31,10 @@ void RowEvaluator::start(const Instance& instance, const OutputReader* outputs,
   ++case_number_;
   find_extents();
   whole_.resize(instance.tensors.size());
-  for (WholeOperand& whole : whole_) whole.loaded = false;
+  for (WholeOperand& whole : whole_) {
+    whole.loaded = false;
+    whole.asked = 0;
+  }
   restart(settings);
 }
 
@@ -229,15 +232,21 @@ void NodeWork::load() {
 }
 
 /// Operands of moderate size are converted once a case; a chunk then is a slice of that, or a copy.
+/// Larger ones only once chunks have asked for a share of them: a case that runs few blocks may
+/// need a few elements of many.
 bool NodeWork::load_from_whole(const Tensor& tensor) {
   constexpr int64_t most = int64_t{1} << 20;
+  constexpr int64_t small = int64_t{1} << 12;
+  constexpr int64_t share = 16;
   if (node_.op != Op::load || node_.integral || node_.from_output || tensor.elements() > most)
     return false;
   for (const std::string& dim : tensor.dims)
     if (dim.empty()) return false;
   auto& whole = evaluator_.whole_[static_cast<size_t>(node_.operand)];
   const int64_t count = std::max<int64_t>(tensor.elements(), 1);
+  whole.asked += out_.grid.size;
   if (!whole.loaded) {
+    if (count > small && whole.asked < count / share) return false;
     uint8_t* bits = evaluator_.buffers_->bits.get(count * byte_size(tensor.dtype));
     logical_values(*evaluator_.instance_, tensor, 0, tensor.elements(), bits);
     to_doubles(*evaluator_.kernels_, tensor.dtype, tensor.elements(), bits,

@@ -160,6 +160,7 @@ class RowEvaluator {
   std::vector<Value> values_;
   struct WholeOperand {
     bool loaded = false;
+    int64_t asked = 0;  ///< elements that chunks have asked for
     Scratch<double> values;
   };
   std::vector<WholeOperand> whole_;  ///< one an operand
