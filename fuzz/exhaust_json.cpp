@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fuzz/exhaust.hpp"
+#include "fuzz/finding_json.hpp"
 
 namespace assay {
 
@@ -85,16 +86,6 @@ ErrorStats stats_of(const Json& json) {
     stats.max_unbounded_at = point_of(json.at("max_unbounded_at"));
   }
   return stats;
-}
-
-Json finding_json(const Finding& finding, const std::string& case_file) {
-  return {{"kernel", finding.kernel},
-          {"kind", finding.kind},
-          {"rule", finding.rule},
-          {"file", finding.shown_file()},
-          {"line", finding.shown_line()},
-          {"message", finding.message},
-          {"case", case_file}};
 }
 
 /// A finding's own place beside the one where the wrong value was stored.

@@ -1,11 +1,10 @@
 // The report as JSON.
 #include <nlohmann/json.hpp>
 
+#include "fuzz/finding_json.hpp"
 #include "fuzz/report.hpp"
 
 namespace assay {
-
-namespace {
 
 using Json = nlohmann::ordered_json;
 
@@ -18,6 +17,8 @@ Json finding_json(const Finding& finding, const std::string& case_file) {
           {"message", finding.message},
           {"case", case_file}};
 }
+
+namespace {
 
 Json pair_json(const PairReport& pair) {
   Json row{{"name", pair.name},

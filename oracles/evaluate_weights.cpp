@@ -10,7 +10,6 @@
 namespace assay {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Maxima of a line's blocks as the kernel may see them.

@@ -111,11 +111,13 @@ int mul(int n, In a, In b, bool exact, Out o) {
   for (int i = 0; i < n; ++i) {
     const double v = a.v[i] * b.v[i];
     any_odd |= finite(v) ? 0 : 1;
-    const double am = absolute(a.v[i]) + a.e[i];
-    const double bm = absolute(b.v[i]) + b.e[i];
+    const double a_size = absolute(a.v[i]);
+    const double b_size = absolute(b.v[i]);
+    const double am = a_size + a.e[i];
+    const double bm = b_size + b.e[i];
     const double rounded = absolute(v) * half_ulp + tiny;
     // A product with 0 or 1 is exact: weights e^0 of averages.
-    const bool unit = (absolute(a.v[i]) == 1) | (absolute(b.v[i]) == 1);
+    const bool unit = (a_size == 1) | (b_size == 1);
     const double own = ((a.v[i] == 0) | (b.v[i] == 0) | unit) ? 0 : rounded;
     const double e = a.e[i] * bm + b.e[i] * am + own;
     const double s = larger(a.lo[i], a.hi[i]);

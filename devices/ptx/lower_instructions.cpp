@@ -411,7 +411,9 @@ void Lowering::emit_barrier(const Instruction& ins) {
   }
   MicroOp& op = emit(ins, Kind::barrier);
   op.a = rows.empty() ? constant(0, 4) : rows[0].slot;
+  op.fa = rows.empty() ? 0 : rows[0].flag;
   op.b = rows.size() > 1 ? rows[1].slot : kNoSlot;
+  op.fb = rows.size() > 1 ? rows[1].flag : 0;
   op.pa = pred.slot;
   op.fpa = pred.flag;
   op.pa_negated = negated;

@@ -117,7 +117,7 @@ class Ranking {
   }
 
   void wrong_index(size_t j, const std::function<std::string()>& error) {
-    const auto accepted = [this, j] { return "a correct element of rank " + std::to_string(j); };
+    const auto accepted = [j] { return "a correct element of rank " + std::to_string(j); };
     c_.wrong(*indices_, index_places_[j], "R20", accepted, error);
   }
 

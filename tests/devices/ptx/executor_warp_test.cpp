@@ -112,6 +112,20 @@ TEST(ExecutorWarp, ProducersArriveConsumersWait) {
   for (uint32_t i = 0; i < 32; ++i) EXPECT_EQ(got[i], i + 32);
 }
 
+/// As inline assembly writes them: a copy of a constant, which disappears, and a computed number.
+TEST(ExecutorWarp, NumbersAndCountsOfBarriersInRegisters) {
+  for (const char* numbers :
+       {"mov.u32 %r4, 5; mov.u32 %r6, 64;", "mov.u32 %r7, 5; mov.u32 %r4, %r7; mov.u32 %r6, 64;",
+        "shr.u32 %r4, %r1, 6; add.u32 %r4, %r4, 5; mov.u32 %r6, 64;"}) {
+    const auto got = results(".shared .align 4 .b8 s[256]; " + std::string(numbers) + R"(
+      mov.u32 %r5, s; shl.b32 %r3, %r1, 2; add.s32 %r3, %r5, %r3; st.shared.u32 [%r3], %r1;
+      bar.sync %r4, %r6; xor.b32 %r3, %r1, 63; shl.b32 %r3, %r3, 2; add.s32 %r3, %r5, %r3;
+      ld.shared.u32 %r2, [%r3];)",
+                             64);
+    for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(got[i], i ^ 63) << numbers;
+  }
+}
+
 TEST(ExecutorWarp, MissingThreadAtABarrierIsAHang) {
   Runner r(Runner::kernel(std::string(kIndex) + R"(
     setp.lt.u32 %p1, %r1, 32; @%p1 bra L; bar.sync 1; bra M; L: bar.sync 2; M:)"));
