@@ -186,10 +186,12 @@ class Reducer {
     return power_of_two ? 0 : others_.u * own_;
   }
 
+  bool narrows() const { return settings_.arithmetic != settings_.accumulate; }
+
   /// A sum in a finer type may be rounded to that of the other operations before it is divided.
   bool narrowed(const Element& s) const {
     const bool exact = s.e == 0 && s.lo == 0 && s.hi == 0 && representable(s.v);
-    return settings_.arithmetic != settings_.accumulate && !exact;
+    return narrows() && !exact;
   }
 
   bool one_pass() const { return settings_.variance == VarianceForm::one_pass; }
@@ -210,6 +212,10 @@ class Reducer {
     if (narrowed(s)) own = own * (1 + others_.u) + others_.eta * own_;
     out.lo = (out.lo + own) * rows::kOutward;
     out.hi = (out.hi + own) * rows::kOutward;
+    // The sum may not fit the type that it is narrowed to before its division.
+    const double most = std::fabs(s.v) + s.e + std::max(s.lo, s.hi);
+    if (settings_.widen && narrows() && most >= others_.largest * (1 - 2 * others_.u))
+      (s.v < 0 ? out.lo : out.hi) = kInfinity;
     return out;
   }
 

@@ -128,10 +128,10 @@ struct Logarithm {
 ASSAY_INLINE Logarithm vlogarithm(Vec x) {
   static constexpr double c[] = {1,        1.0 / 3,  1.0 / 5,  1.0 / 7,  1.0 / 9, 1.0 / 11,
                                  1.0 / 13, 1.0 / 15, 1.0 / 17, 1.0 / 19, 1.0 / 21};
-  const Mask root_half = (Mask)splat(0x1.6a09e667f3bcdp-1);
-  const Bits shifted = (Bits)((Mask)x - root_half + (1024ll << 52)) >> 52;
+  const Bits root_half = (Bits)splat(0x1.6a09e667f3bcdp-1);
+  const Bits shifted = ((Bits)x - root_half + (1024ull << 52)) >> 52;
   const Vec k = (Vec)(shifted | (Bits)splat(0x1p52)) - (0x1p52 + 1024);
-  const Vec m = (Vec)((Mask)x - (((Mask)shifted - 1024) << 52));
+  const Vec m = (Vec)((Bits)x - ((shifted - 1024) << 52));
   const Vec f = m - 1;  // exact
   const Vec s = f / (2 + f);
   return {k, 2 * s * vpolynomial(c, s * s)};

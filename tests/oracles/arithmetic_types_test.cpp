@@ -50,6 +50,22 @@ double mean_square(const std::vector<float>& x) {
   return sum / static_cast<double>(x.size());
 }
 
+/// (float)sum / n: the sum of two large numbers does not fit, their mean does.
+TEST(ArithmeticTypes, ANarrowedSumMayOverflowBeforeItsDivision) {
+  const std::string naive =
+      "[accuracy]\naccumulate = \"f64\"\n[policy]\nrange = \"naive\"\n"
+      "nan = \"propagate\"\nsubnormals = \"keep\"\n";
+  for (const bool safe : {false, true}) {
+    Line line(line_contract("f32", "mean(x, cols) + x * 0", safe ? accumulate("f64") : naive),
+              {3e38f, 3e38f});
+    EXPECT_EQ(line({3e38f, 3e38f}).outcome, Outcome::pass);
+    EXPECT_EQ(line({INFINITY, INFINITY}).outcome, safe ? Outcome::mismatch : Outcome::pass);
+    if (safe) {
+      EXPECT_EQ(line({2e38f, 3e38f}).outcome, Outcome::mismatch);
+    }
+  }
+}
+
 TEST(ArithmeticTypes, SumsInDoubleMayGoOnInEither) {
   const char* formula = "x * rsqrt(mean(x * x, cols) + 0.00001)";
   const Contract contract = line_contract("f32", formula, accumulate("f64"));
