@@ -104,6 +104,23 @@ struct ErrorStats {
 };
 inline constexpr size_t kBreaksShown = 4;
 
+/// The plain counts, as the JSON names them.
+struct ErrorCount {
+  const char* name;
+  int64_t ErrorStats::*count;
+};
+inline constexpr ErrorCount kErrorCounts[] = {
+    {"inputs", &ErrorStats::inputs},
+    {"outside_domain", &ErrorStats::outside_domain},
+    {"faulted", &ErrorStats::faulted},
+    {"not_alone", &ErrorStats::not_alone},
+    {"unwritten", &ErrorStats::unwritten},
+    {"no_bound", &ErrorStats::no_bound},
+    {"special", &ErrorStats::special},
+    {"incomparable", &ErrorStats::incomparable},
+    {"correctly_rounded", &ErrorStats::correctly_rounded},
+};
+
 /// The number that bits of a type stand for.
 double value_of(DType type, uint64_t bits);
 /// Counts one compared element; `bounded`: something is documented there.

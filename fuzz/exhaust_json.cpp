@@ -38,23 +38,14 @@ Json stats_json(const ErrorStats& stats) {
   for (const MonotonicityBreak& one : stats.first_breaks) {
     breaks.push_back({{"lower", point_json(one.lower)}, {"upper", point_json(one.upper)}});
   }
-  Json json{{"output", stats.output},
-            {"type", std::string(name(stats.type))},
-            {"inputs", stats.inputs},
-            {"outside_domain", stats.outside_domain},
-            {"faulted", stats.faulted},
-            {"not_alone", stats.not_alone},
-            {"unwritten", stats.unwritten},
-            {"no_bound", stats.no_bound},
-            {"special", stats.special},
-            {"incomparable", stats.incomparable},
-            {"correctly_rounded", stats.correctly_rounded},
-            {"histogram", stats.classes},
-            {"max_ulps", stats.max_ulps},
-            {"max_unbounded_ulps", stats.max_unbounded_ulps},
-            {"ordered", stats.ordered},
-            {"breaks", stats.breaks},
-            {"first_breaks", breaks}};
+  Json json{{"output", stats.output}, {"type", std::string(name(stats.type))}};
+  for (const auto& [key, count] : kErrorCounts) json[key] = stats.*count;
+  json["histogram"] = stats.classes;
+  json["max_ulps"] = stats.max_ulps;
+  json["max_unbounded_ulps"] = stats.max_unbounded_ulps;
+  json["ordered"] = stats.ordered;
+  json["breaks"] = stats.breaks;
+  json["first_breaks"] = breaks;
   if (stats.max_ulps >= 0) json["max_at"] = point_json(stats.max_at);
   if (stats.max_unbounded_ulps >= 0) json["max_unbounded_at"] = point_json(stats.max_unbounded_at);
   return json;
@@ -64,15 +55,7 @@ ErrorStats stats_of(const Json& json) {
   ErrorStats stats;
   stats.output = json.at("output");
   stats.type = parse_dtype(json.at("type").get<std::string>()).value();
-  stats.inputs = json.at("inputs");
-  stats.outside_domain = json.at("outside_domain");
-  stats.faulted = json.at("faulted");
-  stats.not_alone = json.at("not_alone");
-  stats.unwritten = json.at("unwritten");
-  stats.no_bound = json.at("no_bound");
-  stats.special = json.at("special");
-  stats.incomparable = json.at("incomparable");
-  stats.correctly_rounded = json.at("correctly_rounded");
+  for (const auto& [key, count] : kErrorCounts) stats.*count = json.at(key);
   stats.classes = json.at("histogram").get<std::array<int64_t, kErrorClasses>>();
   stats.max_ulps = json.at("max_ulps");
   stats.max_unbounded_ulps = json.at("max_unbounded_ulps");

@@ -98,15 +98,7 @@ int64_t ErrorStats::measured() const {
 }
 
 void ErrorStats::add(const ErrorStats& later) {
-  inputs += later.inputs;
-  outside_domain += later.outside_domain;
-  faulted += later.faulted;
-  not_alone += later.not_alone;
-  unwritten += later.unwritten;
-  no_bound += later.no_bound;
-  special += later.special;
-  incomparable += later.incomparable;
-  correctly_rounded += later.correctly_rounded;
+  for (const auto& [name, count] : kErrorCounts) this->*count += later.*count;
   for (size_t i = 0; i < classes.size(); ++i) classes[i] += later.classes[i];
   if (later.max_ulps > max_ulps) {
     max_ulps = later.max_ulps;

@@ -121,14 +121,18 @@ std::vector<std::string> kernel_folders() {
   return folders;
 }
 
-std::vector<std::string> contract_files(const std::string& folder) {
+std::vector<std::string> files_ending(const std::string& folder, const std::string& ending) {
   std::vector<std::string> files;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-    if (entry.path().extension() == ".toml") files.push_back(entry.path());
+    if (entry.path().extension() == ending) files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
   return files;
+}
+
+std::vector<std::string> contract_files(const std::string& folder) {
+  return files_ending(folder, ".toml");
 }
 
 std::vector<ContractPtr> load_kernels(const std::vector<std::string>& names) {

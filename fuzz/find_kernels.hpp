@@ -18,6 +18,8 @@ std::vector<std::string> kernel_folders();
 /// Root of the source tree that this program was built from.
 std::string source_root();
 
+/// Files of a folder whose names end so (".case"), sorted; none where there is no folder.
+std::vector<std::string> files_ending(const std::string& folder, const std::string& ending);
 /// Contract files of a folder, sorted by name.
 std::vector<std::string> contract_files(const std::string& folder);
 

@@ -6,6 +6,7 @@
 #include "fuzz/report.hpp"
 #include "fuzz/text_table.hpp"
 #include "generators/generate.hpp"
+#include "kernels_under_test/variants.hpp"
 
 namespace assay {
 
@@ -24,16 +25,11 @@ std::string without_place(const InputError& error) {
 
 /// Whether every relation holds for these choices; nullopt where one needs more than them.
 std::optional<bool> relations_hold(const Contract& contract, const Case& c) {
+  const Variant variant = c.variant();
   IntegerScope scope;
-  scope.value = [&](std::string_view wanted) -> std::optional<int64_t> {
-    const std::string name(wanted);
-    for (const auto* values : {&c.sizes, &c.knobs, &c.flags}) {
-      if (const auto at = values->find(name); at != values->end()) return at->second;
-    }
-    if (const auto at = c.types.find(name); at != c.types.end())
-      return static_cast<int64_t>(at->second);
-    if (const auto type = parse_dtype(name)) return static_cast<int64_t>(*type);
-    return std::nullopt;
+  scope.value = [&](std::string_view name) -> std::optional<int64_t> {
+    if (const auto at = c.sizes.find(std::string(name)); at != c.sizes.end()) return at->second;
+    return choice_value(variant, name);
   };
   try {
     return std::all_of(
@@ -63,8 +59,8 @@ bool has_elements(const CheckResult& result) {
 /// What the cases of a trial showed.
 struct Trial {
   KernelReport counts;
-  int64_t with_elements = 0;  ///< of the cases that ran
-  int64_t failing = 0;        ///< of them
+  int64_t with_elements = 0;                                    ///< of the cases that ran
+  int64_t failing = 0;                                          ///< of them
   std::map<std::string, std::pair<int64_t, Finding>> findings;  ///< first of a case, by identity
   std::set<std::string> policies;
   std::vector<Lint> refused;  ///< a case that could not be run at all
@@ -105,8 +101,8 @@ void add_failing(const Contract& contract, Trial& trial, std::vector<Lint>& out)
       [](const auto& a, const auto& b) { return a.second.first < b.second.first; });
   const Finding& f = most->second.second;
   std::string message = std::to_string(trial.failing) + " of " +
-                        counted(trial.with_elements, "case") + " with elements fail, most often: " +
-                        f.kind + ": " + f.message;
+                        counted(trial.with_elements, "case") +
+                        " with elements fail, most often: " + f.kind + ": " + f.message;
   const std::set<std::string> before = trial.counts.notes;
   note_arguments(contract, trial.counts);
   for (const std::string& note : trial.counts.notes) {
@@ -124,9 +120,9 @@ void add_unjudged(const Contract& contract, const Trial& trial, std::vector<Lint
     message += ": the outputs never have an element";
     if (!contract.sizes.empty()) where = contract.sizes.front().where;
   }
-  const auto most = std::max_element(
-      trial.counts.unjudged.begin(), trial.counts.unjudged.end(),
-      [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto most =
+      std::max_element(trial.counts.unjudged.begin(), trial.counts.unjudged.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
   if (trial.with_elements > 0 && most != trial.counts.unjudged.end()) message += ": " + most->first;
   out.push_back({where, "unjudged", message});
 }

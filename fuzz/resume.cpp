@@ -1,10 +1,10 @@
 #include "fuzz/resume.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <thread>
 
+#include "fuzz/find_kernels.hpp"
 #include "fuzz/findings.hpp"
 #include "fuzz/stop_signals.hpp"
 #include "fuzz/worker_process.hpp"
@@ -18,24 +18,14 @@ namespace {
 /// More than any case takes; a hang ends by the instruction budget long before.
 constexpr std::chrono::seconds kPatience{120};
 
-std::vector<fs::path> case_files(const std::string& folder) {
-  std::vector<fs::path> files;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-    if (entry.path().extension() == ".case") files.push_back(entry.path());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
 /// Whether `assay repro` finds nothing wrong any more. The kernel runs in a child: a finding may be
 /// what ends a process.
 bool passes_now(const std::string& file, const std::string& contract, const std::string& device,
                 const std::string& log) {
   const auto until = std::chrono::steady_clock::now() + kPatience;
-  const pid_t pid = start_process({program_folder() + "/assay", "repro", file, "--contract",
-                                   contract, "--device", device},
-                                  log);
+  const pid_t pid = start_process(
+      {program_folder() + "/assay", "repro", file, "--contract", contract, "--device", device},
+      log);
   WorkerEnd end = WorkerEnd::died;
   std::string reason;
   while (!has_ended(pid, end, reason)) {
@@ -55,7 +45,7 @@ std::map<std::string, std::vector<std::string>> set_fixed_aside(
     const std::string& device) {
   std::map<std::string, std::vector<std::string>> fixed;
   for (const ContractPtr& contract : contracts) {
-    for (const fs::path& file : case_files(folders.findings(contract->name))) {
+    for (const fs::path file : files_ending(folders.findings(contract->name), ".case")) {
       if (StopSignals::asked()) return fixed;
       make_folder(folders.root + "/workers");
       if (!passes_now(file, contract->path, device, folders.root + "/workers/replay.log")) continue;
@@ -63,7 +53,8 @@ std::map<std::string, std::vector<std::string>> set_fixed_aside(
       const fs::path aside = fs::path(folders.fixed(contract->name)) / file.filename();
       std::error_code error;
       fs::rename(file, aside, error);
-      if (error) throw InputError({file}, "cannot move to " + aside.string() + ": " + error.message());
+      if (error)
+        throw InputError({file}, "cannot move to " + aside.string() + ": " + error.message());
       fixed[contract->name].push_back("a finding of an earlier run no longer fails: " +
                                       file.stem().string() + ", moved to " + aside.string());
     }

@@ -183,11 +183,7 @@ int64_t listed_work(const Facts& facts, Case c) {
     if (size.in.empty()) c.sizes[size.name] = least.sizes.at(size.name);
   }
   c.values.clear();
-  try {
-    return work_estimate(instantiate(facts.contract, c));
-  } catch (const InputError&) {
-    return 0;
-  }
+  return work_if_valid(facts.contract, c).value_or(0);
 }
 
 /// Settles a case with the listed sizes that it has, where that can be.

@@ -99,6 +99,10 @@ void telling_values(const Facts& facts, Random& random, Case& c);
 Case least_case(const Contract& contract);
 void draw_variant(const Contract& contract, Random& random, Case& c);
 void draw_seeds(Random& random, Case& c);
+/// The case resolved; nullopt where it is none of the contract's.
+std::optional<Instance> if_valid(const Contract& contract, const Case& c);
+/// Its work; nullopt also where its blocks' elements cannot be told.
+std::optional<int64_t> work_if_valid(const Contract& contract, const Case& c);
 /// What may become of the sizes that a contract lists (`in`) when a case is mended.
 enum class Listed { may_change, kept };
 /// Instantiates the case, mending what does not fit: sizes, then layouts, overrides, values,

@@ -202,8 +202,7 @@ std::vector<size_t> free_strides(const OperandSpec& operand) {
 
 std::vector<int> narrower_precisions(const Contract& contract, const Variant& variant, DType type) {
   std::vector<int> out;
-  const int own = is_floating(type) ? format_of(type).precision
-                                    : bit_width(type) - (is_signed(type) ? 1 : 0);
+  const int own = precision_of(type);
   const auto add = [&](int precision) {
     const bool fresh = std::find(out.begin(), out.end(), precision) == out.end();
     if (precision + 1 < own && fresh) out.push_back(precision);

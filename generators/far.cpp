@@ -77,13 +77,9 @@ bool reach_product(const std::vector<const SizeSpec*>& sizes, int64_t target, Ra
 
 /// True with the case's grid when the case resolves without blocks.
 std::optional<Instance> resolved(const Facts& facts, const Case& c) {
-  try {
-    Instance instance = instantiate(facts.contract, c);
-    if (instance.launches.size() != 1) return std::nullopt;
-    return instance;
-  } catch (const InputError&) {
-    return std::nullopt;
-  }
+  std::optional<Instance> instance = if_valid(facts.contract, c);
+  if (instance && instance->launches.size() != 1) instance.reset();
+  return instance;
 }
 
 /// How many strides reach the target: often a power of two, which divides it.

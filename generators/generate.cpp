@@ -103,11 +103,7 @@ bool mend(const Facts& facts, Case& c, int attempt, Random& random) {
 /// of the whole. 0 for other kernels, and where relations forbid that case.
 int64_t nested_work(const Facts& facts) {
   if (facts.exponent_factors.empty()) return 0;
-  try {
-    return work_estimate(instantiate(facts.contract, least_case(facts.contract)));
-  } catch (const InputError&) {
-    return 0;
-  }
+  return work_if_valid(facts.contract, least_case(facts.contract)).value_or(0);
 }
 
 /// One row as long as the work allows: indices of many bits.
@@ -147,6 +143,22 @@ int64_t draw_geometry(const Facts& facts, int64_t work_limit, Random& random, Ca
 bool is_far(const Case& c) { return !c.blocks.empty() || !c.layouts.empty(); }
 
 }  // namespace
+
+std::optional<Instance> if_valid(const Contract& contract, const Case& c) {
+  try {
+    return instantiate(contract, c);
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<int64_t> work_if_valid(const Contract& contract, const Case& c) {
+  try {
+    return work_estimate(instantiate(contract, c));
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
 
 Case least_case(const Contract& contract) {
   Case c;

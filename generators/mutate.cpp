@@ -72,14 +72,6 @@ void mutate_size(const Facts& facts, Random& random, Case& c) {
   value = std::clamp(value, size.min, size.max);
 }
 
-std::optional<Instance> if_valid(const Contract& contract, const Case& c) {
-  try {
-    return instantiate(contract, c);
-  } catch (const InputError&) {
-    return std::nullopt;
-  }
-}
-
 template <typename Wanted>
 const OperandSpec* pick_operand(const Contract& contract, Random& random, Wanted wanted) {
   std::vector<const OperandSpec*> eligible;
@@ -249,20 +241,7 @@ void drop_layouts(const Contract& contract, Case& c) {
     alone.values.clear();
     alone.overrides.clear();
     alone.blocks.clear();
-    try {
-      instantiate(contract, alone);
-    } catch (const InputError&) {
-      c.layouts.erase(operand);
-    }
-  }
-}
-
-bool fits(const Contract& contract, const Case& c) {
-  try {
-    instantiate(contract, c);
-    return true;
-  } catch (const InputError&) {
-    return false;
+    if (!if_valid(contract, alone)) c.layouts.erase(operand);
   }
 }
 
@@ -275,9 +254,9 @@ int64_t draw_limit(int64_t work_limit, Random& random) {
 
 /// `c` made valid, or `fallback` (valid) with other values.
 Case settled(const Facts& facts, Case c, const Case& fallback, int64_t work_limit, Random& random) {
-  if (!fits(facts.contract, c)) {
+  if (!if_valid(facts.contract, c)) {
     drop_strays(facts.contract, c);
-    if (!fits(facts.contract, c)) drop_layouts(facts.contract, c);
+    if (!if_valid(facts.contract, c)) drop_layouts(facts.contract, c);
   }
   if (settle(facts, c, work_limit, random)) return c;
   Case out = fallback;

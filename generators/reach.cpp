@@ -42,39 +42,26 @@ int64_t largest(int64_t low, int64_t high, Predicate holds) {
   return low;
 }
 
-/// The work of a case, or nullopt when it does not resolve or its blocks' elements cannot be told.
-std::optional<int64_t> work_of(const Contract& contract, const Case& c) {
-  try {
-    return work_estimate(instantiate(contract, c));
-  } catch (const InputError&) {
-    return std::nullopt;
-  }
-}
-
 /// Lets only the last block run, and the first where the last is no block of its own.
 bool choose_last_block(const Contract& contract, Case& c) {
   c.blocks.clear();
-  try {
-    const Instance instance = instantiate(contract, c);
-    if (instance.launches.size() != 1) return false;
-    const std::array<int64_t, 3>& grid = instance.launches[0].grid;
-    __int128 count = 1;
-    for (const int64_t extent : grid) count *= extent;
-    if (count < 2 || count > INT64_MAX) return false;
-    c.blocks = {static_cast<int64_t>(count) - 1};
-    return true;
-  } catch (const InputError&) {
-    return false;
-  }
+  const std::optional<Instance> instance = if_valid(contract, c);
+  if (!instance || instance->launches.size() != 1) return false;
+  const std::array<int64_t, 3>& grid = instance->launches[0].grid;
+  __int128 count = 1;
+  for (const int64_t extent : grid) count *= extent;
+  if (count < 2 || count > INT64_MAX) return false;
+  c.blocks = {static_cast<int64_t>(count) - 1};
+  return true;
 }
 
 /// Makes the case affordable without giving up its sizes: as it is, or with one block.
 bool afford(const Facts& facts, Case& c) {
   c.blocks.clear();
-  const std::optional<int64_t> whole = work_of(facts.contract, c);
+  const std::optional<int64_t> whole = work_if_valid(facts.contract, c);
   if (whole && *whole <= kMostWholeWork) return true;
   if (!facts.subset_allowed || !choose_last_block(facts.contract, c)) return false;
-  const std::optional<int64_t> part = work_of(facts.contract, c);
+  const std::optional<int64_t> part = work_if_valid(facts.contract, c);
   return part && *part <= kMostWork;
 }
 
@@ -92,7 +79,7 @@ void add_answer_at_end(const Facts& facts, Case c, std::vector<Case>& out) {
     const OperandSpec& spec = *facts.contract.find_operand(operand);
     if (is_floating(resolve_dtype(spec, c.variant()))) recipe = {"peak", {{"from_end", 0}}};
   }
-  if (work_of(facts.contract, c)) out.push_back(std::move(c));
+  if (work_if_valid(facts.contract, c)) out.push_back(std::move(c));
 }
 
 void finish(const Facts& facts, int number, Case& c) {
@@ -180,7 +167,7 @@ void add_largest(const Facts& facts, const std::function<void(int, Case&)>& choo
   int number = 0;
   const auto add = [&](Case& c) {
     finish(facts, number++, c);
-    if (work_of(contract, c)) out.push_back(c);
+    if (work_if_valid(contract, c)) out.push_back(c);
   };
   const auto start = [&] {
     Case c = least;

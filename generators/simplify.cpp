@@ -19,12 +19,7 @@ class Variations {
     Case c = original_;
     change(c);
     if (c == original_ || std::find(out_.begin(), out_.end(), c) != out_.end()) return;
-    try {
-      instantiate(contract_, c);
-      out_.push_back(std::move(c));
-    } catch (const InputError&) {
-      // Not a case of this contract.
-    }
+    if (if_valid(contract_, c)) out_.push_back(std::move(c));
   }
   std::vector<Case> take() { return std::move(out_); }
 

@@ -201,11 +201,6 @@ int64_t plan_axis(const Contract& contract, const Tensor& tensor, ValuePlan& pla
   return found ? length : plan.axis_extent;
 }
 
-int precision_of(DType type) {
-  if (is_floating(type)) return format_of(type).precision;
-  return bit_width(type) - (is_signed(type) ? 1 : 0);
-}
-
 /// Largest integer `limit` such that `length` terms of `degree` factors sum exactly.
 double exact_limit(double length, double degree, int accumulator_precision, int precision) {
   const double units = std::ldexp(1.0, accumulator_precision);
@@ -431,6 +426,11 @@ bool needs_axis(ValueClass kind) {
 }
 
 }  // namespace
+
+int precision_of(DType type) {
+  if (is_floating(type)) return format_of(type).precision;
+  return bit_width(type) - (is_signed(type) ? 1 : 0);
+}
 
 std::vector<std::string> reduced_dimensions(const Contract& contract) {
   std::vector<std::string> out;

@@ -340,8 +340,7 @@ uint64_t exponent_bits(const ValuePlan& plan, DType type, uint64_t n) {
 /// Floating: of magnitude 1/4 to 8. Integers: half of them in the top five binades, where one in
 /// the last place is lost to the formats between, the others anywhere.
 uint64_t beside_tie(DType type, int wanted, uint64_t hash) {
-  const int own = is_floating(type) ? format_of(type).precision
-                                    : bit_width(type) - (is_signed(type) ? 1 : 0);
+  const int own = precision_of(type);
   if (own < 3) return hash & ((uint64_t{1} << bit_width(type)) - 1);
   const int precision = std::clamp(wanted, 1, own - 2);
   const uint64_t top = uint64_t{1} << (precision - 1);
@@ -356,8 +355,8 @@ uint64_t beside_tie(DType type, int wanted, uint64_t hash) {
     return negative ? bits | uint64_t{1} << (bit_width(type) - 1) : bits;
   }
   const auto most = static_cast<uint64_t>(own - precision - 1);  // places left to shift by
-  const uint64_t below = reduced(mix64(draw), (draw & 16) != 0 ? std::min<uint64_t>(most + 1, 5)
-                                                                : most + 1);
+  const uint64_t below =
+      reduced(mix64(draw), (draw & 16) != 0 ? std::min<uint64_t>(most + 1, 5) : most + 1);
   const uint64_t magnitude = (significand << (most - below)) + step;
   const uint64_t bits = negative && is_signed(type) ? ~magnitude + 1 : magnitude;
   return bit_width(type) == 64 ? bits : bits & ((uint64_t{1} << bit_width(type)) - 1);

@@ -103,6 +103,10 @@ struct Instance;
 void fill_values(const Instance& instance, const Tensor& tensor, int64_t first, int64_t step,
                  int64_t count, uint8_t* out);
 
+/// Bits of a number's magnitude: a float's significand with the implicit one, or an integer's
+/// without its sign.
+int precision_of(DType type);
+
 /// Resolves recipe, domain and overrides; Tensor's shape and strides are final. Throws InputError.
 ValuePlan plan_values(const Instance& instance, const Tensor& tensor, const std::string& file);
 

@@ -12,16 +12,7 @@ constexpr int64_t kMostVariants = 1 << 20;  // beyond this the count is of no us
 /// A relation over types, knobs and flags alone; anything else is left to the case's own check.
 bool may_hold(const NamedExpr& relation, const Variant& variant) {
   IntegerScope scope;
-  scope.value = [&](std::string_view name) -> std::optional<int64_t> {
-    const std::string text(name);
-    if (auto type = variant.types.find(text); type != variant.types.end()) {
-      return static_cast<int64_t>(type->second);
-    }
-    if (auto knob = variant.knobs.find(text); knob != variant.knobs.end()) return knob->second;
-    if (auto flag = variant.flags.find(text); flag != variant.flags.end()) return flag->second;
-    if (auto dtype = parse_dtype(name)) return static_cast<int64_t>(*dtype);
-    return std::nullopt;
-  };
+  scope.value = [&](std::string_view name) { return choice_value(variant, name); };
   try {
     return evaluate_integer(*relation.expr, scope) != 0;
   } catch (const InputError&) {
@@ -121,6 +112,17 @@ bool has_choice(const Variant& variant, const std::string& wanted, const std::st
 }
 
 }  // namespace
+
+std::optional<int64_t> choice_value(const Variant& variant, std::string_view name) {
+  const std::string text(name);
+  if (auto type = variant.types.find(text); type != variant.types.end()) {
+    return static_cast<int64_t>(type->second);
+  }
+  if (auto knob = variant.knobs.find(text); knob != variant.knobs.end()) return knob->second;
+  if (auto flag = variant.flags.find(text); flag != variant.flags.end()) return flag->second;
+  if (auto dtype = parse_dtype(name)) return static_cast<int64_t>(*dtype);
+  return std::nullopt;
+}
 
 bool admits_choices(const Contract& contract, const Variant& partial) {
   return std::all_of(contract.require.begin(), contract.require.end(),

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels_under_test/contract.hpp"
@@ -14,6 +16,10 @@ namespace assay {
 /// (others are left to each case's own check), the last choice varying fastest, until it returns
 /// false.
 void for_variants(const Contract& contract, const std::function<bool(const Variant&)>& visit);
+
+/// What a name stands for in a relation over choices: a knob's or flag's value, a dtype's number;
+/// nullopt for others and for what is not chosen yet.
+std::optional<int64_t> choice_value(const Variant& variant, std::string_view name);
 
 /// Whether the relations over dtypes, knobs and flags alone leave room for these choices; those not
 /// made yet are free.

@@ -68,6 +68,10 @@ class CaseJudge {
     int64_t at = 0;     ///< in the root's array
     double v = 0, e = 0, lo = 0, hi = 0;
   };
+  static Open open_at(int64_t place, const Value& value, int64_t at) {
+    return {
+        place, at, value.v[at], element(value.e, at), element(value.lo, at), element(value.hi, at)};
+  }
   class ArgumentView;
 
   // Boxes and chunks.

@@ -20,8 +20,7 @@ double CaseJudge::element_value(uint64_t bits) const {
 void CaseJudge::observe_reals(const Value& value) {
   const double largest = format_of(output_->dtype).largest;
   each_written(value, [&](int64_t place, int64_t at) {
-    const Open open{
-        place, at, value.v[at], element(value.e, at), element(value.lo, at), element(value.hi, at)};
+    const Open open = open_at(place, value, at);
     double exact = sharp_value(open);
     if (root_->saturates) exact = std::clamp(exact, -largest, largest);
     observe(place, exact, !accepts_anything(open.lo, open.hi));

@@ -156,16 +156,15 @@ bool CaseJudge::limit_accepts(const Open& open) {
   const Value& value = rows_.at(root_->limits, chunk_);
   const std::vector<int64_t> where = coordinates(open.place);
   const int64_t at = position_in(formula_.graph, value.grid, *output_, where);
-  const Open limit{open.place,           at, value.v[at], element(value.e, at),
-                   element(value.lo, at), element(value.hi, at)};
+  const Open limit = open_at(open.place, value, at);
   if (accepts_anything(limit.lo, limit.hi)) return false;
   const Cell got = cell(open);
   const Margins margins = margins_of(got, limit.v, limit.e, limit.lo, limit.hi);
   Decision decision = decided(got, margins, limit);
   if (decision == Decision::doubt)
-    decision = decide_higher(state_, root_->limits, root_->saturates, output_->dtype, got,
-                             element_chunk(formula_.graph, rows_, *output_, where), limit.lo,
-                             limit.hi);
+    decision =
+        decide_higher(state_, root_->limits, root_->saturates, output_->dtype, got,
+                      element_chunk(formula_.graph, rows_, *output_, where), limit.lo, limit.hi);
   return decision == Decision::accepted;
 }
 
@@ -183,10 +182,9 @@ bool CaseJudge::row_has_nan_or_infinity(const Open& open) {
   const std::vector<int64_t> at = coordinates(open.place);
   const Chunk single = chunk_for(graph, rows_, *output_, at, std::vector<int64_t>(at.size(), 1));
   const Grid grid = grid_of(graph.nodes[static_cast<size_t>(root_->node)].dims, single);
-  return any_selected(graph, rows_, single, root_->node, position_in(graph, grid, *output_, at),
-                      [](double x) {
-                        return std::isnan(x) || x > std::numeric_limits<double>::max();
-                      });
+  return any_selected(
+      graph, rows_, single, root_->node, position_in(graph, grid, *output_, at),
+      [](double x) { return std::isnan(x) || x > std::numeric_limits<double>::max(); });
 }
 
 bool CaseJudge::row_is_empty(const Open& open) {

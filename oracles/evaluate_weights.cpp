@@ -183,6 +183,26 @@ void NodeWork::rescaled() {
   out_.hi = hi;
 }
 
+/// w / sum(w) itself: the element's own t is 1, that of the others 0.
+void NodeWork::clip_shares(const Value& q, const Value& w, double relative, double absolute,
+                           double* lo, double* hi) {
+  auto& buffers = *evaluator_.buffers_;
+  ArgumentBlocks shares(q, buffers.splat[0], buffers.zeros);
+  ArgumentBlocks weights(w, buffers.splat[1], buffers.zeros);
+  for_runs<2>(out_.grid, {&q.grid, &w.grid},
+              [&](int64_t done, int64_t count, const auto& offset, const auto& stride) {
+                for (int64_t k = 0; k < count; k += rows::kBlock) {
+                  const int m = static_cast<int>(std::min<int64_t>(rows::kBlock, count - k));
+                  const rows::In s = shares.block(offset[0] + k * stride[0], stride[0], m);
+                  std::copy_n(s.lo, m, lo + done + k);
+                  std::copy_n(s.hi, m, hi + done + k);
+                  evaluator_.kernels_->share(m, s,
+                                             weights.block(offset[1] + k * stride[1], stride[1], m),
+                                             relative, absolute, lo + done + k, hi + done + k);
+                }
+              });
+}
+
 /// A quotient of sum(w t) and sum(w), w >= 0 the same computed numbers: whatever errors they carry,
 /// it lies within the hull of those t whose w may not be 0, but for the roundings of both sums.
 void NodeWork::hull() {
@@ -213,39 +233,21 @@ void NodeWork::hull() {
     lo[to] = std::min(lo[to], std::max(0.0, v - hull.least + slack) * rows::kOutward);
     hi[to] = std::min(hi[to], std::max(0.0, hull.most - v + slack) * rows::kOutward);
   };
-  if (share) {
-    // The element's own t is 1, that of the others 0.
-    auto& buffers = *evaluator_.buffers_;
-    ArgumentBlocks shares(q, buffers.splat[0], buffers.zeros);
-    ArgumentBlocks weights(w, buffers.splat[1], buffers.zeros);
-    for_runs<2>(out_.grid, {&q.grid, &w.grid},
+  if (share)
+    clip_shares(q, w, relative, absolute, lo, hi);
+  else
+    for_runs<3>(out_.grid, {&q.grid, &w.grid, &t.grid},
                 [&](int64_t done, int64_t count, const auto& offset, const auto& stride) {
-                  for (int64_t k = 0; k < count; k += rows::kBlock) {
-                    const int m = static_cast<int>(std::min<int64_t>(rows::kBlock, count - k));
-                    const rows::In s = shares.block(offset[0] + k * stride[0], stride[0], m);
-                    std::copy_n(s.lo, m, lo + done + k);
-                    std::copy_n(s.hi, m, hi + done + k);
-                    evaluator_.kernels_->share(
-                        m, s, weights.block(offset[1] + k * stride[1], stride[1], m), relative,
-                        absolute, lo + done + k, hi + done + k);
+                  for (int64_t k = 0; k < count; ++k) {
+                    const int64_t at = offset[0] + k * stride[0];
+                    lo[done + k] = element(q.lo, at);
+                    hi[done + k] = element(q.hi, at);
+                    if (!std::isfinite(q.v[at])) continue;
+                    const int64_t kw = offset[1] + k * stride[1];
+                    const int64_t kt = offset[2] + k * stride[2];
+                    clip(done + k, at, hull_of_line(w, kw, t, kt, reduced));
                   }
                 });
-    out_.lo = lo;
-    out_.hi = hi;
-    return;
-  }
-  for_runs<3>(out_.grid, {&q.grid, &w.grid, &t.grid},
-              [&](int64_t done, int64_t count, const auto& offset, const auto& stride) {
-                for (int64_t k = 0; k < count; ++k) {
-                  const int64_t at = offset[0] + k * stride[0];
-                  lo[done + k] = element(q.lo, at);
-                  hi[done + k] = element(q.hi, at);
-                  if (!std::isfinite(q.v[at])) continue;
-                  const int64_t kw = offset[1] + k * stride[1];
-                  const int64_t kt = offset[2] + k * stride[2];
-                  clip(done + k, at, hull_of_line(w, kw, t, kt, reduced));
-                }
-              });
   out_.lo = lo;
   out_.hi = hi;
 }

@@ -120,6 +120,8 @@ class NodeWork {
   void pass_through(const Value& argument);
   void rescaled();
   void hull();
+  void clip_shares(const Value& q, const Value& w, double relative, double absolute, double* lo,
+                   double* hi);
 
   // evaluate_integer.cpp
   void integers();
