@@ -62,6 +62,7 @@ struct Diagnostic {
   int ptx_line = 0;
   std::string operand;    ///< "" when no operand is concerned
   int launch = -1;        ///< launch_limit: position in Contract::launches; -1: not known
+  std::string number;     ///< launch_limit: which number of the launch, "grid.y"; "" when not known
   std::array<int64_t, 3> block{};  ///< -1: not known
   std::array<int64_t, 3> thread{};
   int64_t count = 1;
@@ -69,6 +70,9 @@ struct Diagnostic {
   std::vector<Step> steps;           ///< what led here, first things first
   std::vector<std::string> details;  ///< further lines, such as what each warp of a hang waits for
 };
+
+/// The finding of `found` with the kind and place of `d`, counted once more; nullptr: none.
+Diagnostic* count_again(std::vector<Diagnostic>& found, const Diagnostic& d);
 
 /// What the fuzzer is steered by: small counters, one a feature, zero when not seen.
 struct Coverage {
