@@ -106,7 +106,8 @@ const std::vector<std::string>& checker_kinds() {
   // A store to the wrong place may race with the right one; a race may load what is not there yet.
   static const std::vector<std::string> order{
       "launch_limit", "wrap",       "stray_write",   "race", "uninitialised",
-      "barrier",      "misaligned", "out_of_bounds", "trap", "hang"};
+      "barrier",      "misaligned", "out_of_bounds", "trap", "hang",
+      "narrow_accumulation"};
   return order;
 }
 
