@@ -5,7 +5,7 @@
 // for one size is found by a key that another size has too: sizes that are alike in whether 16 divides
 // them share it. Which of them came first decides. (The report's cause is disputed; two calls of one
 // process are two launches here, the cache is a workspace.)
-// Seen by: the oracle (mismatch), or as reads past the end, where the first size is the larger.
+// Seen by: the oracle (mismatch), where the first size takes fewer steps.
 #include "../../kernels/device_helpers.cuh"
 
 constexpr int kSlots = 8;
@@ -14,7 +14,7 @@ __global__ void clear(int* cache) {
   if (threadIdx.x < kSlots) cache[threadIdx.x] = 0;
 }
 
-/// Where the cache keeps a size: at most kSlots sizes, and two differ in their slot or share a value.
+/// The place of a size's steps. The twin keeps each size beside them, for as many as there are calls.
 __device__ inline int slot_of(int* cache, int n) {
 #ifdef PLANTED
   return n % 16 == 0 ? 0 : 1;
