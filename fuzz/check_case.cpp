@@ -104,13 +104,23 @@ int find_entry_line(const std::string& source_path, const std::string& entry) {
   return 0;
 }
 
-int cause_rank(const std::string& kind) {
+const std::vector<std::string>& checker_kinds() {
   // A store to the wrong place may race with the right one; a race may load what is not there yet.
   static const std::vector<std::string> order{
-      "launch_limit", "wrap",       "stray_write", "race", "uninitialised",
+      "launch_limit", "wrap",       "stray_write",   "race", "uninitialised",
       "barrier",      "misaligned", "out_of_bounds", "trap", "hang",
-      "mismatch",     "unwritten",  "undecided"};
-  return static_cast<int>(std::find(order.begin(), order.end(), kind) - order.begin());
+      "narrow_accumulation"};
+  return order;
+}
+
+int cause_rank(const std::string& kind) {
+  static const std::vector<std::string> by_the_judge{"mismatch", "unwritten", "undecided"};
+  const auto place = [&](const std::vector<std::string>& kinds) {
+    return static_cast<int>(std::find(kinds.begin(), kinds.end(), kind) - kinds.begin());
+  };
+  const int checker = place(checker_kinds());
+  const int checkers = static_cast<int>(checker_kinds().size());
+  return checker < checkers ? checker : checkers + place(by_the_judge);
 }
 
 std::pair<std::string, int64_t> shown_element(const Verdict& v) {

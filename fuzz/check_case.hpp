@@ -90,6 +90,9 @@ class Checker {
 /// Line of the source on which the entry's name is defined; 0 when it is not found.
 int find_entry_line(const std::string& source_path, const std::string& entry);
 
+/// The kinds that checkers give, causes first.
+const std::vector<std::string>& checker_kinds();
+
 /// Causes come first: what a wrapped offset or an undefined value leads to is found after it. Lower
 /// is nearer to the cause.
 int cause_rank(const std::string& kind);

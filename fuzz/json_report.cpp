@@ -41,11 +41,35 @@ Json finding_json(const Finding& finding, const std::string& case_file) {
 
 namespace {
 
+Json totals_json(const ScoreTotals& totals) {
+  return {{"planted", totals.pairs},
+          {"found", totals.found},
+          {"by_expected_check", totals.by_expected_check},
+          {"as_expected", totals.as_expected},
+          {"false_alarms", totals.false_alarms},
+          {"median_seconds", totals.median_seconds},
+          {"worst_seconds", totals.worst_seconds},
+          {"median_cases", totals.median_cases},
+          {"worst_cases", totals.worst_cases}};
+}
+
+Json fault_json(const PlantedFault& fault) {
+  Json row{{"class", fault.fault_class}, {"origin", fault.origin()}, {"fault", fault.text}};
+  row["expected"] = Json::array();
+  for (const ExpectedFinding& one : fault.expected) {
+    row["expected"].push_back({{"check", one.check}, {"file", one.file}, {"line", one.line}});
+  }
+  return row;
+}
+
 Json pair_json(const PairReport& pair) {
   Json row{{"name", pair.name},
+           {"planted", fault_json(pair.fault)},
            {"witness_fails", pair.witness_fails},
            {"witness_passes_on_twin", pair.witness_passes_on_twin},
            {"found", pair.found},
+           {"by_expected_check", pair.by_expected_check()},
+           {"as_expected", pair.as_expected()},
            {"seconds", pair.seconds},
            {"cases", pair.cases},
            {"twin_cases", pair.twin_cases},
@@ -140,10 +164,13 @@ std::string json_report(const Report& report) {
     out["findings"].push_back(std::move(row));
   }
   if (report.command == Command::score) {
-    out["planted"] = report.pairs.size();
-    out["found"] = report.found_pairs();
-    out["false_alarms"] = report.false_alarms();
-    out["median_seconds"] = report.median_seconds();
+    out.update(totals_json(score_totals(report.pairs)));
+    out["classes"] = Json::array();
+    for (const auto& [fault_class, totals] : score_by_class(report.pairs)) {
+      Json row{{"class", fault_class}, {"name", fault_class_name(fault_class)}};
+      row.update(totals_json(totals));
+      out["classes"].push_back(std::move(row));
+    }
     out["pairs"] = Json::array();
     for (const PairReport& pair : report.pairs) out["pairs"].push_back(pair_json(pair));
   } else {

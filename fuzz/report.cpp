@@ -196,35 +196,14 @@ int64_t Report::causes() const {
                        [](const FiledFinding& filed) { return !filed.known && filed.with_above.empty(); });
 }
 
-int64_t Report::found_pairs() const {
-  return std::count_if(pairs.begin(), pairs.end(),
-                       [](const PairReport& pair) { return pair.found; });
-}
-
-int64_t Report::false_alarms() const {
-  int64_t sum = 0;
-  for (const PairReport& pair : pairs) sum += pair.false_alarms;
-  return sum;
-}
-
-double Report::median_seconds() const {
-  std::vector<double> found;
-  for (const PairReport& pair : pairs) {
-    if (pair.found) found.push_back(pair.seconds);
-  }
-  if (found.empty()) return 0;
-  std::sort(found.begin(), found.end());
-  const size_t half = found.size() / 2;
-  return found.size() % 2 ? found[half] : (found[half - 1] + found[half]) / 2;
-}
-
 Exit Report::exit() const {
   if (command == Command::score) {
     const bool sound = std::all_of(pairs.begin(), pairs.end(), [](const PairReport& pair) {
       return pair.problem.empty() && pair.witness_fails && pair.witness_passes_on_twin;
     });
-    const bool all = found_pairs() == static_cast<int64_t>(pairs.size());
-    return sound && all && false_alarms() == 0 ? Exit::clean : Exit::findings;
+    const ScoreTotals totals = score_totals(pairs);
+    const bool all = totals.found == totals.pairs && totals.enough_as_expected();
+    return sound && all && totals.false_alarms == 0 ? Exit::clean : Exit::findings;
   }
   if (command == Command::list) return Exit::clean;
   if (new_findings() > 0) return Exit::findings;

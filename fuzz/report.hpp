@@ -11,6 +11,7 @@
 #include "fuzz/check_case.hpp"
 #include "fuzz/emulator_support.hpp"
 #include "fuzz/options.hpp"
+#include "fuzz/planted_pair.hpp"
 #include "fuzz/sensitivity.hpp"
 #include "kernels_under_test/variants.hpp"
 
@@ -100,6 +101,7 @@ struct FiledFinding {
 /// One pair of `score`.
 struct PairReport {
   std::string name;
+  PlantedFault fault;
   bool witness_fails = false;  ///< the witness case fails on the planted bug
   bool witness_passes_on_twin = false;
   bool found = false;  ///< by search from seeds, without the witness
@@ -109,7 +111,29 @@ struct PairReport {
   int64_t twin_cases = 0;
   int64_t false_alarms = 0;  ///< distinct findings on the twin
   std::string problem;       ///< why the pair could not be scored
+  bool by_expected_check() const { return found && fault.expects_check(finding); }
+  bool as_expected() const { return found && fault.expects(finding); }  ///< its line too
 };
+
+/// Counts over pairs; medians and worst ones over those found.
+struct ScoreTotals {
+  int64_t pairs = 0, found = 0;
+  int64_t by_expected_check = 0;
+  int64_t as_expected = 0;  ///< by the expected check at the expected line
+  int64_t false_alarms = 0;
+  double median_seconds = 0, worst_seconds = 0;
+  double median_cases = 0;
+  int64_t worst_cases = 0;
+  /// At least 95 % of those found: what a score asks for.
+  bool enough_as_expected() const { return 100 * as_expected >= 95 * found; }
+};
+/// "wrap row_offset.cu:15", "mismatch R4 tail.cu:40", "missed", or the problem.
+std::string how_found(const PairReport& pair);
+/// "yes", "-" when it was not found, or "NO: wrap :15", what was expected in place of that.
+std::string whether_expected(const PairReport& pair);
+ScoreTotals score_totals(const std::vector<PairReport>& pairs);
+/// One for each class that occurs.
+std::map<int, ScoreTotals> score_by_class(const std::vector<PairReport>& pairs);
 
 struct Report {
   Command command = Command::smoke;
@@ -128,9 +152,6 @@ struct Report {
   bool proves_nothing() const;
   int64_t new_findings() const;  ///< without the known ones
   int64_t causes() const;        ///< of them, those that are not `with_above`
-  int64_t found_pairs() const;
-  int64_t false_alarms() const;
-  double median_seconds() const;  ///< over the pairs found
   Exit exit() const;
 };
 
@@ -139,6 +160,7 @@ struct Report {
 void group_by_cause(std::vector<FiledFinding>& findings);
 
 std::string text_report(const Report& report);    ///< table and one-line verdict
+std::string score_text(const Report& report);     ///< the same of a score
 std::string json_report(const Report& report);    ///< one object
 std::string github_report(const Report& report);  ///< workflow annotations
 /// One annotation; `file` may be "", `level` is error, warning or notice.

@@ -1,18 +1,15 @@
 // `assay score`: are the planted bugs found by search, and are their correct twins left alone?
 //
-// A pair is a folder: `twin.toml`, one other contract (the planted bug) and `witness.case`, a
-// hand-written case that shows the bug. The search starts from seeds, without the witness.
+// The search starts from seeds, without the pair's witness. What a pair is and says: planted_pair.hpp.
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
-#include <mutex>
-#include <ostream>
+#include <optional>
 
-#include "fuzz/find_kernels.hpp"
 #include "fuzz/findings.hpp"
 #include "fuzz/log.hpp"
+#include "fuzz/planted_pair.hpp"
 #include "fuzz/program.hpp"
 #include "fuzz/search.hpp"
 #include "fuzz/workers.hpp"
@@ -35,41 +32,6 @@ double since(SteadyClock::time_point start) {
   return std::chrono::duration<double>(SteadyClock::now() - start).count();
 }
 
-struct Pair {
-  std::string folder;
-  ContractPtr bug, twin;
-  Case witness;
-};
-
-Pair load_pair(const std::string& folder) {
-  Pair pair;
-  pair.folder = folder;
-  for (const std::string& file : contract_files(folder)) {
-    const bool is_twin = fs::path(file).filename() == "twin.toml";
-    ContractPtr& place = is_twin ? pair.twin : pair.bug;
-    if (place) throw InputError({file}, "a pair holds twin.toml and one other contract, no third");
-    place = load_kernels({file}).front();
-  }
-  if (!pair.bug || !pair.twin) {
-    throw InputError({folder}, "a pair needs twin.toml and one other contract, the planted bug");
-  }
-  pair.witness = parse_case(read_text(folder + "/witness.case"), folder + "/witness.case");
-  return pair;
-}
-
-/// Pairs are folders with a twin.toml.
-std::vector<std::string> pair_folders(const std::string& root) {
-  std::vector<std::string> folders;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(root, error)) {
-    if (fs::exists(entry.path() / "twin.toml")) folders.push_back(entry.path());
-  }
-  if (error) throw InputError({root}, "cannot read this folder: " + error.message());
-  if (folders.empty()) throw InputError({root}, "holds no pair (a folder with twin.toml)");
-  std::sort(folders.begin(), folders.end());
-  return folders;
-}
-
 struct SearchLimits {
   double seconds = 0;
   int64_t cases = INT64_MAX;
@@ -78,6 +40,7 @@ struct SearchLimits {
 
 struct SearchResult {
   FindingSet findings;
+  std::optional<Finding> first;  ///< nearest to a cause in the first case that shows any
   int64_t cases = 0;
   double seconds = 0;
 };
@@ -97,7 +60,11 @@ SearchResult search(Checker& checker, uint64_t seed, const SearchLimits& limits)
     search.learn(c, counters.data());
     ++result.cases;
     result.seconds = since(start);
-    if (limits.stop_at_first && result.findings.size() > 0) break;
+    if (checked.findings.empty() || result.first) continue;
+    result.first = checked.findings.front();
+    if (!limits.stop_at_first) continue;
+    checker.locate(checked, *result.first);
+    break;
   }
   return result;
 }
@@ -108,7 +75,7 @@ CheckResult check_witness(Checker& checker, Case witness) {
   return checker.check(witness);
 }
 
-void score_witness(const Pair& pair, Workbench& bench, PairReport& report) {
+void score_witness(const PlantedPair& pair, Workbench& bench, PairReport& report) {
   const CheckResult on_bug = check_witness(bench.checker(*pair.bug), pair.witness);
   const CheckResult on_twin = check_witness(bench.checker(*pair.twin), pair.witness);
   report.witness_fails = !on_bug.findings.empty();
@@ -119,15 +86,15 @@ void score_witness(const Pair& pair, Workbench& bench, PairReport& report) {
   }
 }
 
-void score_search(const Pair& pair, const Options& options, Workbench& bench, PairReport& report) {
+void score_search(const PlantedPair& pair, const Options& options, Workbench& bench, PairReport& report) {
   SearchLimits limits;
   limits.seconds = options.seconds.value_or(kSecondsPerPair);
   if (options.cases) limits.cases = *options.cases;
   SearchResult bug = search(bench.checker(*pair.bug), options.seed, limits);
   report.cases = bug.cases;
   report.seconds = bug.seconds;
-  report.found = bug.findings.size() > 0;
-  if (report.found) report.finding = bug.findings.sorted().front().finding;
+  report.found = bug.first.has_value();
+  if (report.found) report.finding = *bug.first;
 
   SearchLimits twin_limits;
   twin_limits.seconds = std::min(limits.seconds, kTwinSeconds);
@@ -136,17 +103,16 @@ void score_search(const Pair& pair, const Options& options, Workbench& bench, Pa
   const SearchResult twin = search(bench.checker(*pair.twin), options.seed, twin_limits);
   report.twin_cases = twin.cases;
   report.false_alarms = static_cast<int64_t>(twin.findings.size());
-  if (report.false_alarms > 0) {
-    const Finding first = twin.findings.sorted().front().finding;
-    report.problem = "alarm on the twin: " + first.identity() + ": " + first.message;
+  if (twin.first) {
+    report.problem = "alarm on the twin: " + twin.first->identity() + ": " + twin.first->message;
   }
 }
 
-PairReport score_pair(const std::string& folder, const Options& options) {
+PairReport score_pair(const PlantedPair& pair, const Options& options) {
   PairReport report;
-  report.name = fs::path(folder).filename();
+  report.name = pair.name;
+  report.fault = pair.fault;
   try {
-    const Pair pair = load_pair(folder);
     Workbench bench(options.device);
     score_witness(pair, bench, report);
     score_search(pair, options, bench, report);
@@ -181,19 +147,20 @@ std::vector<std::string> chosen_pairs(const Options& options) {
 
 Exit run_score(const Options& options, Streams streams) {
   make_device(options.device);
-  const std::vector<std::string> folders = chosen_pairs(options);
+  std::vector<PlantedPair> pairs;
+  for (const std::string& folder : chosen_pairs(options)) pairs.push_back(load_pair(folder));
   log_info("assay score: seed " + std::to_string(options.seed) + ", " +
-           std::to_string(folders.size()) + " pairs");
+           std::to_string(pairs.size()) + " pairs");
   const auto start = SteadyClock::now();
   Report report;
   report.command = Command::score;
   report.seed = options.seed;
-  report.pairs.resize(folders.size());
+  report.pairs.resize(pairs.size());
   std::atomic<size_t> next{0};
-  const int workers = std::min<int>(worker_count(options), static_cast<int>(folders.size()));
+  const int workers = std::min<int>(worker_count(options), static_cast<int>(pairs.size()));
   run_workers(workers, [&](int worker) {
-    for (size_t i; (i = next++) < folders.size();) {
-      report.pairs[i] = score_pair(folders[i], options);
+    for (size_t i; (i = next++) < pairs.size();) {
+      report.pairs[i] = score_pair(pairs[i], options);
       if (worker == 0) log_progress("pair " + std::to_string(i + 1) + ": " + report.pairs[i].name);
     }
   });

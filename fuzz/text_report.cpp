@@ -160,34 +160,6 @@ std::string verdict_text(const Report& report) {
                      static_cast<unsigned long long>(report.seed));
 }
 
-std::string how_found(const PairReport& pair) {
-  if (!pair.problem.empty()) return pair.problem;
-  if (!pair.found) return "missed";
-  std::string text = pair.finding.kind;
-  if (pair.finding.rule != pair.finding.kind) text += " " + pair.finding.rule;
-  const std::string file = pair.finding.file.substr(pair.finding.file.rfind('/') + 1);
-  return text + " " + file + ":" + std::to_string(pair.finding.line);
-}
-
-std::string score_text(const Report& report) {
-  std::vector<std::vector<std::string>> rows{{"pair", "witness", "twin passes it", "seconds",
-                                              "cases", "twin cases", "alarms", "found by"}};
-  for (const PairReport& pair : report.pairs) {
-    rows.push_back({pair.name, pair.witness_fails ? "fails" : "PASSES",
-                    pair.witness_passes_on_twin ? "yes" : "NO", format_text("%.2f", pair.seconds),
-                    std::to_string(pair.cases), std::to_string(pair.twin_cases),
-                    std::to_string(pair.false_alarms), how_found(pair)});
-  }
-  return text_table(rows) +
-         format_text(
-             "%lld of %zu found, %lld false alarms, median %.2f s, %lld cases in "
-             "%.1f s, seed %llu\n",
-             static_cast<long long>(report.found_pairs()), report.pairs.size(),
-             static_cast<long long>(report.false_alarms()), report.median_seconds(),
-             static_cast<long long>(report.cases()), report.seconds,
-             static_cast<unsigned long long>(report.seed));
-}
-
 }  // namespace
 
 std::string text_report(const Report& report) {

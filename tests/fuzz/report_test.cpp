@@ -56,6 +56,11 @@ PairReport pair(bool found, double seconds, int64_t alarms) {
   PairReport p;
   p.witness_fails = p.witness_passes_on_twin = true;
   p.found = found;
+  p.fault.fault_class = 3;
+  p.fault.expected = {{"R4", "a.cu", 12}};
+  p.finding.rule = "R4";
+  p.finding.file = "src/a.cu";
+  p.finding.line = 12;
   p.seconds = seconds;
   p.false_alarms = alarms;
   p.cases = 10;
@@ -67,15 +72,51 @@ TEST(ReportExit, ScoreWantsAllFoundAndNoAlarm) {
   report.command = Command::score;
   report.pairs = {pair(true, 1, 0), pair(true, 3, 0)};
   EXPECT_EQ(report.exit(), Exit::clean);
-  EXPECT_DOUBLE_EQ(report.median_seconds(), 2);
+  EXPECT_DOUBLE_EQ(score_totals(report.pairs).median_seconds, 2);
+  EXPECT_DOUBLE_EQ(score_totals(report.pairs).worst_seconds, 3);
   report.pairs[0].false_alarms = 1;
   EXPECT_EQ(report.exit(), Exit::findings);
   report.pairs[0] = pair(false, 60, 0);
   EXPECT_EQ(report.exit(), Exit::findings);
-  EXPECT_DOUBLE_EQ(report.median_seconds(), 3);  // over those found
+  EXPECT_DOUBLE_EQ(score_totals(report.pairs).median_seconds, 3);  // over those found
   report.pairs[0] = pair(true, 1, 0);
   report.pairs[0].witness_fails = false;
   EXPECT_EQ(report.exit(), Exit::findings);
+}
+
+TEST(ReportExit, ScoreWantsNineteenOfTwentyAsExpected) {
+  Report report;
+  report.command = Command::score;
+  report.pairs.assign(20, pair(true, 1, 0));
+  report.pairs[3].finding.line = 13;
+  ScoreTotals totals = score_totals(report.pairs);
+  EXPECT_EQ(totals.by_expected_check, 20);
+  EXPECT_EQ(totals.as_expected, 19);
+  EXPECT_EQ(report.exit(), Exit::clean);
+  report.pairs[4].finding.rule = "R5";
+  totals = score_totals(report.pairs);
+  EXPECT_EQ(totals.by_expected_check, 19);
+  EXPECT_EQ(totals.as_expected, 18);
+  EXPECT_EQ(report.exit(), Exit::findings);
+}
+
+TEST(ScoreReport, HasATableByClass) {
+  Report report;
+  report.command = Command::score;
+  report.pairs = {pair(true, 1, 0), pair(true, 2, 1), pair(false, 60, 0)};
+  report.pairs[0].fault.fault_class = 12;
+  report.pairs[1].cases = 40;
+  const auto classes = score_by_class(report.pairs);
+  ASSERT_EQ(classes.size(), 2u);
+  EXPECT_EQ(classes.at(12).found, 1);
+  EXPECT_EQ(classes.at(3).pairs, 2);
+  EXPECT_EQ(classes.at(3).found, 1);
+  EXPECT_EQ(classes.at(3).false_alarms, 1);
+  EXPECT_EQ(classes.at(3).worst_cases, 40);
+  const std::string text = text_report(report);
+  EXPECT_NE(text.find("12: configuration"), std::string::npos) << text;
+  EXPECT_NE(text.find("2 of 3 found: 2 by the expected check (100.0 %)"), std::string::npos)
+      << text;
 }
 
 TEST(JsonReport, HasTheFieldsThatTheIssueNames) {
@@ -205,6 +246,22 @@ TEST(CiFormats, AScoreShowsEachPairAndWhyItFails) {
   EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 2) << lines;
   EXPECT_NE(lines.find("::error title=wrap%3A not so%3A the search finds the bug::missed"),
             std::string::npos)
+      << lines;
+}
+
+TEST(CiFormats, AScoreShowsWhatWasFoundOtherwiseAsAWarning) {
+  Report report;
+  report.command = Command::score;
+  report.pairs = {pair(true, 0.5, 0)};
+  report.pairs[0].name = "tail";
+  report.pairs[0].finding.kind = report.pairs[0].finding.rule = "race";
+  const std::string xml = junit_report(report);
+  EXPECT_NE(xml.find("tests=\"5\" failures=\"0\" skipped=\"1\""), std::string::npos) << xml;
+  EXPECT_NE(xml.find("<skipped message=\"race a.cu:12; as expected: NO: R4 :12\"/>"),
+            std::string::npos)
+      << xml;
+  const std::string lines = github_report(report);
+  EXPECT_TRUE(lines.starts_with("::warning file=src/a.cu,line=12,title=tail%3A found otherwise::"))
       << lines;
 }
 
