@@ -203,6 +203,10 @@ std::map<int, int> PtxDevice::add_operands(const Instance& instance, const RunOp
     spec.base = buffer_address(tensor);
     spec.element_bytes = std::max(1, byte_size(tensor.dtype));
     spec.bytes = tensor.storage_bytes();
+    if (options.definedness && tensor.spec->overread != nullptr) {
+      const int64_t past = instance.evaluate(*tensor.spec->overread);
+      spec.undefined_from = spec.bytes - std::max<int64_t>(past, 0) * spec.element_bytes;
+    }
     spec.writable = tensor.is_written();
     const OperandKind kind = tensor.spec->kind;
     spec.undefined =
