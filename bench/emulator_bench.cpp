@@ -46,7 +46,7 @@ RegionSpec array(const char* name, uint64_t base, bool output) {
   return spec;
 }
 
-/// Arguments: definedness, wrap, races, AVX2, rows.
+/// Arguments: definedness, wrap, races and barriers, AVX2, rows.
 void softmax(benchmark::State& state) {
   static const Module module = load_module();
   const bool avx2 = state.range(3) != 0;
@@ -56,7 +56,7 @@ void softmax(benchmark::State& state) {
   RunOptions options;
   options.definedness = state.range(0) != 0;
   options.wrap = state.range(1) != 0;
-  options.races = state.range(2) != 0;
+  options.races = options.barriers = state.range(2) != 0;
   LaunchConfig config;
   config.grid = {state.range(4), 1, 1};
   config.block = {256, 1, 1};

@@ -152,6 +152,7 @@ struct alignas(64) MicroOp {
   bool sets_carry = false;
   bool uses_carry = false;
   bool is_copy = false;  ///< d = a, of one width
+  bool mask_by_chance = false;  ///< warp operation: its membermask comes from activemask
 };
 static_assert(sizeof(MicroOp) == 128);
 
