@@ -132,6 +132,9 @@ struct BlockState {
   std::unique_ptr<RaceBlock> races;  ///< null: races are not looked for
 };
 
+/// "lane 3", "lanes 0-15", "lanes 0-3 and 8".
+std::string lanes_text(uint32_t mask);
+
 /// Thrown to end a run early; the diagnostic is already recorded.
 struct Stop {
   RunStatus status;
@@ -277,6 +280,8 @@ class Executor : public RaceOwner {
   int32_t landmark_from(int32_t pc) const;
   void note_passed(WarpState& warp, const Group& goes);
   void check_exit(WarpState& warp, uint32_t leaving);
+  void watch_joins(const WarpState& warp);
+  void check_left(WarpState& warp);
   void check_membermask(WarpState& warp, int32_t pc, uint32_t mask, uint32_t named);
   void check_participants(WarpState& warp, const std::vector<Participant>& all);
   std::string awaited(const Group& g, const char* running) const;
@@ -373,6 +378,14 @@ class Executor : public RaceOwner {
   std::deque<std::unique_ptr<BlockState>> resident_;
   Stillness stillness_;
   Joins joins_;
+  /// A block's barrier at which others wait while a warp runs, and how often the blocks behind it
+  /// had been entered when that warp began.
+  struct WatchedBarrier {
+    int number = 0;
+    int32_t pc = -1;
+    std::array<uint32_t, Joins::kMostBehind> entries{};
+  };
+  std::vector<WatchedBarrier> watched_barriers_;
   std::vector<std::unique_ptr<BlockState>> free_blocks_;
   std::vector<WrapOrigin> origins_ = std::vector<WrapOrigin>(1);
   std::unordered_map<uint64_t, Fragment> fragments_;  ///< those that ran, by shape, type, layout

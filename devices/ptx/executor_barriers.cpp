@@ -11,25 +11,6 @@ namespace assay::ptx {
 
 namespace {
 
-/// "lane 3", "lanes 0-15", "lanes 0-3 and 8".
-std::string lanes_text(uint32_t mask) {
-  std::vector<std::string> runs;
-  for (int lane = 0; lane < kLanes;) {
-    const int skipped = std::countr_zero(mask >> lane);
-    if (mask >> lane == 0) break;
-    lane += skipped;
-    const int length = std::countr_one(mask >> lane);
-    runs.push_back(std::to_string(lane));
-    if (length > 1) runs.back() += "-" + std::to_string(lane + length - 1);
-    lane += length;
-  }
-  std::string text = std::popcount(mask) == 1 ? "lane " : "lanes ";
-  for (size_t i = 0; i < runs.size(); ++i) {
-    text += (i == 0 ? "" : i + 1 == runs.size() ? " and " : ", ") + runs[i];
-  }
-  return text;
-}
-
 std::string hex32(uint32_t value) {
   char text[16];
   std::snprintf(text, sizeof text, "0x%08x", value);
@@ -46,6 +27,22 @@ bool reduces(BarKind kind) {
 }
 
 }  // namespace
+
+std::string lanes_text(uint32_t mask) {
+  std::vector<std::string> runs;
+  for (uint64_t left = mask; left != 0;) {
+    const int first = std::countr_zero(left);
+    const int end = first + std::countr_one(left >> first);
+    runs.push_back(std::to_string(first));
+    if (end > first + 1) runs.back() += "-" + std::to_string(end - 1);
+    left = left >> end << end;
+  }
+  std::string text = std::popcount(mask) == 1 ? "lane " : "lanes ";
+  for (size_t i = 0; i < runs.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == runs.size() ? " and " : ", ") + runs[i];
+  }
+  return text;
+}
 
 /// What the first lane of `mask` did at `pc`, as a step of a finding.
 Step Executor::step_of(const WarpState& warp, int32_t pc, uint32_t mask, std::string what) const {
@@ -269,6 +266,55 @@ void Executor::check_exit(WarpState& warp, uint32_t leaving) {
     if (d == nullptr) continue;
     d->steps.push_back(step_of(warp, g.pc, g.mask, "waits"));
     d->steps.push_back(step_of(warp, g.passed_at, missing, "went past"));
+  }
+}
+
+/// A warp is about to run while others of its block wait at a barrier of all of it.
+void Executor::watch_joins(const WarpState& warp) {
+  watched_barriers_.clear();
+  const BlockState& block = *warp.block;
+  for (uint32_t used = block.barriers_in_use; used != 0; used &= used - 1) {
+    const size_t number = static_cast<size_t>(std::countr_zero(used));
+    const BarrierState& barrier = block.barriers[number];
+    if (barrier.first_pc < 0 || barrier.wanted >= 0) continue;
+    if (block.barrier_masks[warp.index][number] != 0) continue;
+    if (code_->sites[ops_[barrier.first_pc].site].function != code_->entry) continue;
+    WatchedBarrier watched;
+    watched.number = static_cast<int>(number);
+    watched.pc = barrier.first_pc;
+    size_t i = 0;
+    for (int32_t b : joins_.behind(*code_, watched.pc)) {
+      watched.entries[i++] = block_hits[code_->blocks[b].coverage];
+    }
+    watched_barriers_.push_back(watched);
+  }
+}
+
+/// A warp has ended: has it gone past a barrier at which others wait since it began to run?
+void Executor::check_left(WarpState& left) {
+  for (const WatchedBarrier& watched : watched_barriers_) {
+    const std::vector<int32_t>& behind = joins_.behind(*code_, watched.pc);
+    for (size_t i = 0; i < behind.size(); ++i) {
+      const Block& entered = code_->blocks[behind[i]];
+      if (block_hits[entered.coverage] == watched.entries[i]) continue;
+      for (const auto& warp : left.block->warps) {
+        for (const Group& g : warp->groups) {
+          if (g.wait != Wait::barrier || g.pc != watched.pc) continue;
+          const int32_t passed_at = landmark_from(entered.pc);
+          const MicroOp& op = ops_[g.pc];
+          Diagnostic* d = report_lanes(
+              *warp, g.pc, g.mask,
+              code_->sites[op.site].instruction->spelling + " in divergent code: warp " +
+                  std::to_string(warp->index) + " waits here, warp " + std::to_string(left.index) +
+                  " went past it" + place(ops_[passed_at].site) +
+                  " and exited; the condition of __syncthreads() has to be uniform over the block");
+          if (d == nullptr) return;
+          d->steps.push_back(step_of(*warp, g.pc, g.mask, "waits"));
+          d->steps.push_back(step_of(left, passed_at, 1, "went past"));
+          return;
+        }
+      }
+    }
   }
 }
 

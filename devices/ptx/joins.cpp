@@ -7,6 +7,7 @@ namespace assay::ptx {
 void Joins::make(const Code& code) {
   code_ = code.serial;
   answers_.clear();
+  behind_.clear();
   starts_.clear();
   nodes_.assign(code.blocks.size(), Node{});
   for (size_t b = 0; b < code.blocks.size(); ++b) {
@@ -101,6 +102,19 @@ bool Joins::passed(const Code& code, int32_t here, int32_t there) {
   const bool answer = (from == to || leads_through(from, to)) && !reaches(to, from);
   answers_.emplace(key, answer);
   return answer;
+}
+
+const std::vector<int32_t>& Joins::behind(const Code& code, int32_t here) {
+  if (code_ != code.serial) make(code);
+  const int32_t from = block_at(here);
+  const auto known = behind_.find(from);
+  if (known != behind_.end()) return known->second;
+  std::vector<int32_t>& blocks = behind_[from];
+  for (const auto& [pc, block] : starts_) {
+    const bool room = blocks.size() < kMostBehind;
+    if (room && block != from && passed(code, here, pc)) blocks.push_back(block);
+  }
+  return blocks;
 }
 
 }  // namespace assay::ptx

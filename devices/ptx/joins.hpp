@@ -18,6 +18,10 @@ class Joins {
   /// `there`: every way from `here` to the function's end leads through the block of `there`, none
   /// leads back, and more is done there than to return. Places are indices in Code::ops.
   bool passed(const Code& code, int32_t here, int32_t there);
+  /// The blocks whose entry has passed `here`; at most kMostBehind of them.
+  const std::vector<int32_t>& behind(const Code& code, int32_t here);
+
+  static constexpr size_t kMostBehind = 8;
 
  private:
   struct Node {
@@ -34,6 +38,7 @@ class Joins {
   std::vector<std::pair<int32_t, int32_t>> starts_;  ///< first op, block; in the order of ops
   std::vector<Node> nodes_;
   std::unordered_map<uint64_t, bool> answers_;  ///< (here << 32 | there), blocks
+  std::unordered_map<int32_t, std::vector<int32_t>> behind_;  ///< by block
 };
 
 }  // namespace assay::ptx

@@ -118,7 +118,10 @@ void Executor::exit_lanes(WarpState& warp, Group& group, uint32_t mask) {
       }
     }
   }
-  if (warp.groups.empty()) ++warp.block->finished_warps;
+  if (warp.groups.empty()) {
+    ++warp.block->finished_warps;
+    if (options_.barriers && !watched_barriers_.empty()) check_left(warp);
+  }
   for (uint32_t used = warp.block->barriers_in_use; used != 0; used &= used - 1) {
     try_release(*warp.block, std::countr_zero(used));
   }
@@ -206,6 +209,7 @@ void Executor::try_release(BlockState& block, int number) {
   if (barrier.wanted < 0 ? !all : arrived < barrier.wanted) return;
   if (block.races != nullptr) race_barrier(block, number);
   if (options_.barriers) check_release(block, number);
+  std::erase_if(watched_barriers_, [&](const auto& watched) { return watched.number == number; });
   const BarrierState done = barrier;
   stillness_.barrier_released();
   block.barriers_in_use &= ~(1u << number);
@@ -243,6 +247,8 @@ void Executor::run_warp(WarpState& warp, int64_t slice) {
   bases_[kBlock] = warp.block->constants;
   bases_[kWarp] = warp.constants;
   slice_end_ = std::min(instructions_ + slice, budget());
+  watched_barriers_.clear();
+  if (options_.barriers && warp.block->barriers_in_use != 0) watch_joins(warp);
   while (Group* group = pick(warp)) {
     if (options_.barriers && warp.groups.size() > 1) note_passed(warp, *group);
     if (shadow_) {

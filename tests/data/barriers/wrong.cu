@@ -71,6 +71,15 @@ __global__ void returns_from_a_function(float* y, const float* x, int n) {
   y[t] = s[t];  // returns_from_a_function other
 }
 
+// A barrier of the first warp alone.
+__global__ void one_warp_of_two(float* y, const float* x) {
+  __shared__ float s[64];
+  const int t = threadIdx.x;
+  s[t] = x[t];
+  if (t < 32) __syncthreads();  // one_warp_of_two
+  y[t] = s[t];                  // one_warp_of_two other
+}
+
 // The count of a named barrier is no multiple of the warp's 32.
 __global__ void odd_count(float* y, const float* x) {
   __shared__ float s[64];

@@ -132,6 +132,20 @@ TEST_F(Barriers, FindsDivergentBlockBarriers) {
   found("returns_from_a_function", {y, x, 5}, threads(64), divergent + "lanes 0-4 of warp 0");
 }
 
+// The warp that goes past is the second one to run here; the other way round nothing is told.
+TEST_F(Barriers, FindsABarrierOfOneWarpAlone) {
+  const uint64_t y = floats(wrong, "y", 64), x = floats(wrong, "x", 64);
+  ASSERT_EQ(wrong.run({y, x}, threads(64), "one_warp_of_two"), RunStatus::completed);
+  ASSERT_EQ(wrong.count(DiagnosticKind::barrier), 1) << wrong.all_messages();
+  const Diagnostic& d = wrong.diagnostics()[0];
+  EXPECT_EQ(d.line, lines_of("one_warp_of_two", false)[0]);
+  EXPECT_EQ(d.message.find("bar.sync in divergent code: warp 0 waits here, warp 1 went past it at "), 0u)
+      << d.message;
+  ASSERT_EQ(d.steps.size(), 2u);
+  EXPECT_EQ(d.steps[1].line, lines_of("one_warp_of_two", true)[0]);
+  EXPECT_EQ(d.steps[1].thread[0], 32);
+}
+
 TEST_F(Barriers, FindsWrongThreadCounts) {
   const uint64_t y = floats(wrong, "y", 512), x = floats(wrong, "x", 512);
   found("odd_count", {y, x}, threads(64),
