@@ -152,7 +152,6 @@ struct alignas(64) MicroOp {
   bool sets_carry = false;
   bool uses_carry = false;
   bool is_copy = false;  ///< d = a, of one width
-  bool mask_by_chance = false;  ///< warp operation: its membermask comes from activemask
 };
 static_assert(sizeof(MicroOp) == 128);
 
@@ -186,6 +185,7 @@ struct Site {
   Space space = Space::generic;
   uint8_t element_bytes = 0;  ///< memory: bytes of one element in memory
   bool sign_extend = false;
+  bool mask_by_chance = false;  ///< warp operation: its membermask comes from activemask
   uint8_t address_width = 8;
   ShortList<Slot> rows;  ///< vector elements: of a load's results, a store's values
   ShortList<uint32_t> flags;

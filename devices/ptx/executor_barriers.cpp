@@ -322,14 +322,14 @@ void Executor::check_left(WarpState& left) {
 
 /// `mask`: lanes that execute the operation; `named`: its membermask.
 void Executor::check_membermask(WarpState& warp, int32_t pc, uint32_t mask, uint32_t named) {
-  const MicroOp& op = ops_[pc];
-  const std::string& spelling = code_->sites[op.site].instruction->spelling;
+  const Site& site = code_->sites[ops_[pc].site];
+  const std::string& spelling = site.instruction->spelling;
   if (const uint32_t outside = mask & ~named; outside != 0) {
     report_lanes(warp, pc, outside,
                  spelling + " with mask " + hex32(named) + ", which does not name " +
                      lanes_text(outside) + of_warp(warp) + ": an executing lane has to be named");
   }
-  if (op.mask_by_chance && (warp.live & ~named) != 0) {
+  if (site.mask_by_chance && (warp.live & ~named) != 0) {
     report_lanes(warp, pc, mask,
                  spelling + " with the mask of activemask, " + hex32(named) +
                      ": which lanes run together is left to the device",

@@ -68,9 +68,7 @@ bool Executor::synchronise(WarpState& warp, Group& group, const MicroOp& op, uin
     same &= mask;
   }
   if (same != mask) return synchronise_parts(warp, group, op, mask);
-  if (options_.barriers && ((mask & ~named) != 0 || op.mask_by_chance)) {
-    check_membermask(warp, group.pc, mask, named);
-  }
+  if (options_.barriers && named != warp.live) check_membermask(warp, group.pc, mask, named);
   const uint32_t wanted = (named | mask) & warp.live;
   if ((wanted & ~mask) == 0) {
     if (op.kind == Kind::shuffle && shuffle_whole(op, mask)) return true;
@@ -94,9 +92,7 @@ bool Executor::synchronise_parts(WarpState& warp, Group& group, const MicroOp& o
       if (member_mask(op, 1u << lane) == named) part |= 1u << lane;
     });
     left &= ~part;
-    if (options_.barriers && ((part & ~named) != 0 || op.mask_by_chance)) {
-      check_membermask(warp, group.pc, part, named);
-    }
+    if (options_.barriers) check_membermask(warp, group.pc, part, named);
     if ((named & warp.live & ~part) == 0) {
       perform(warp, {{&group, &op, part}});
       done |= part;

@@ -374,7 +374,8 @@ void Lowering::emit_warp(const Instruction& ins) {
     *flags[i] = rows[i].flag;
   }
   if (ins.op == Op::shfl) op.wrap = WrapStep::copy;
-  op.mask_by_chance = ins.op != Op::activemask && is_active_mask(ins.src.back());
+  const bool has_mask = ins.op != Op::activemask;
+  code_->sites[op.site].mask_by_chance = has_mask && is_active_mask(ins.src.back());
   op.pa = pred.slot;
   op.fpa = pred.flag;
   op.pa_negated = negated;
@@ -415,7 +416,7 @@ void Lowering::emit_barrier(const Instruction& ins) {
     MicroOp& op = emit(ins, Kind::sync_warp);
     op.a = mask.slot;
     op.fa = mask.flag;
-    op.mask_by_chance = is_active_mask(ins.src[0]);
+    code_->sites[op.site].mask_by_chance = is_active_mask(ins.src[0]);
     return;
   }
   std::vector<Place> rows;
