@@ -49,7 +49,8 @@ RegionSpec array(const char* name, uint64_t base, bool output, bool undefined) {
   return spec;
 }
 
-/// Arguments: definedness, wrap, races, AVX2, rows; undefined: all of x counts as never written.
+/// Arguments: definedness, wrap, races and barriers, AVX2, rows; undefined: all of x counts as never
+/// written.
 void softmax(benchmark::State& state) {
   static const Module module = load_module();
   const bool avx2 = state.range(3) != 0, undefined = state.range(5) != 0;
@@ -59,7 +60,7 @@ void softmax(benchmark::State& state) {
   RunOptions options;
   options.definedness = state.range(0) != 0;
   options.wrap = state.range(1) != 0;
-  options.races = state.range(2) != 0;
+  options.races = options.barriers = state.range(2) != 0;
   LaunchConfig config;
   config.grid = {state.range(4), 1, 1};
   config.block = {256, 1, 1};

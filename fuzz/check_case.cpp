@@ -179,7 +179,8 @@ std::optional<LastStore> Checker::last_store(const CheckResult& result, const st
   const Tensor& tensor = *result.instance->find(output);
   const int64_t bytes = byte_size(tensor.dtype);
   RunOptions options = case_options();
-  options.coverage = options.wrap = options.definedness = options.races = false;
+  options.coverage = options.wrap = options.definedness = false;
+  options.races = options.barriers = false;
   options.watch = {tensor.position, tensor.storage_of(logical) * bytes, bytes};
   return device_.run(*result.instance, *result.programs, options).last_store;
 }

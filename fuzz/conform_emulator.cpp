@@ -36,7 +36,8 @@ std::vector<uint8_t> ConformEmulator::run(const ConformLaunch& launch) {
   machine_.memory().add(in);
   const int region = machine_.memory().add(out);
   RunOptions options;
-  options.definedness = options.wrap = options.races = options.coverage = false;
+  options.definedness = options.wrap = options.races = false;
+  options.barriers = options.coverage = false;
   machine_.begin(module_, options);
   machine_.add_variables(*code);
   ptx::LaunchConfig config;

@@ -211,6 +211,7 @@ struct Site {
   Space space = Space::generic;
   uint8_t element_bytes = 0;  ///< memory: bytes of one element in memory
   bool sign_extend = false;
+  bool mask_by_chance = false;  ///< warp operation: its membermask comes from activemask
   uint8_t address_width = 8;
   ShortList<Slot> rows;  ///< vector elements: of a load's results, a store's values
   ShortList<uint32_t> flags;

@@ -15,6 +15,7 @@
 
 #include "devices/ptx/code.hpp"
 #include "devices/ptx/executor_async.hpp"
+#include "devices/ptx/joins.hpp"
 #include "devices/ptx/machine.hpp"
 #include "devices/ptx/memory.hpp"
 #include "devices/ptx/races.hpp"
@@ -84,6 +85,8 @@ struct Group {
   uint32_t back_edges = 0;
   Wait wait = Wait::none;
   uint32_t wait_mask = 0;  ///< rendezvous: lanes named; barrier: its number
+  uint32_t passed = 0;     ///< while it waits: lanes that went past and can come no more
+  int32_t passed_at = -1;  ///< where they did
 };
 
 struct BlockState;
@@ -117,6 +120,8 @@ struct BarrierState {
   int64_t arrived_threads = 0;  ///< by bar.arrive
   uint32_t popc = 0;            ///< bar.red: threads whose predicate was true
   uint32_t participants = 0;
+  int32_t first_pc = -1;     ///< of the first arrival
+  int64_t first_wanted = 0;  ///< threads that it asked for, those of the block included
   uint32_t undefined = 0;       ///< bar.red: threads whose predicate was undefined
   uint32_t surely = 0;          ///< bar.red: threads whose predicate was defined and true
   Trail trail;                  ///< of an undefined predicate
@@ -137,6 +142,9 @@ struct BlockState {
   uint32_t barriers_in_use = 0;  ///< bit b: somebody has arrived at barrier b
   std::unique_ptr<RaceBlock> races;  ///< null: races are not looked for
 };
+
+/// "lane 3", "lanes 0-15", "lanes 0-3 and 8".
+std::string lanes_text(uint32_t mask);
 
 /// Thrown to end a run early; the diagnostic is already recorded.
 struct Stop {
@@ -204,8 +212,9 @@ class Executor : public RaceOwner {
   void exit_lanes(WarpState& warp, Group& group, uint32_t mask);
   void split_off(WarpState& warp, Group& group, uint32_t mask, int32_t pc);
   void arrive(WarpState& warp, Group& group, const MicroOp& op, uint32_t mask);
+  void count_arrivals(WarpState& warp, int number, uint32_t mask);
+  void hold(WarpState& warp, Group& group, uint32_t mask, Wait wait, uint32_t wait_mask);
   void try_release(BlockState& block, int barrier);
-  [[noreturn]] void report_hang(const std::string& why, const char* running);
   void end_rotation(int64_t waiting_blocks, int64_t most, int64_t& limit);
   std::unique_ptr<BlockState> start_block(std::array<int64_t, 3> at, int64_t linear);
   void recycle(std::unique_ptr<BlockState> block);
@@ -288,6 +297,31 @@ class Executor : public RaceOwner {
   void set_collective_predicate(const MicroOp& op, bool value, uint32_t mask, bool undefined,
                                 const UndefinedLanes& made_of);
   void set_reduction(const MicroOp& op, BarKind kind, uint32_t mask, const BarrierState& done);
+
+  // executor_barriers.cpp
+  Step step_of(const WarpState& warp, int32_t pc, uint32_t mask, std::string what) const;
+  Diagnostic* report_lanes(WarpState& warp, int32_t pc, uint32_t mask, std::string message,
+                           bool note = false);
+  int64_t threads_wanted(const MicroOp& op, int lane) const;
+  void check_arrival(WarpState& warp, int32_t pc, uint32_t mask, uint32_t rest);
+  void check_release(BlockState& block, int number);
+  void tell_apart(WarpState& warp_a, const Group& a, WarpState& warp_b, const Group& b,
+                  std::string message, bool note);
+  bool stands_above(const Group& a, const Group& b) const;
+  void tell_divergent(WarpState& warp, const Group& first, const Group& second);
+  bool is_landmark(int32_t pc) const;
+  int32_t landmark_from(int32_t pc) const;
+  void note_passed(WarpState& warp, const Group& goes);
+  void check_exit(WarpState& warp, uint32_t leaving);
+  void watch_joins(const WarpState& warp);
+  void check_left(WarpState& warp);
+  void check_membermask(WarpState& warp, int32_t pc, uint32_t mask, uint32_t named);
+  void check_participants(WarpState& warp, const std::vector<Participant>& all);
+  std::string awaited(const Group& g, const char* running) const;
+  uint32_t lacking(const WarpState& home, const Group& waits, const WarpState& warp) const;
+  void tell_missing(const WarpState& home, const Group& waits, const char* running,
+                    std::string& message, std::vector<Step>& steps) const;
+  [[noreturn]] void report_hang(const std::string& why, const char* running);
 
   // executor_tensor.cpp
   /// By element: 0, or 1 + 32 * (number of the register) + lane of what is undefined.
@@ -420,6 +454,15 @@ class Executor : public RaceOwner {
   std::vector<int32_t> warp_order_;
   std::deque<std::unique_ptr<BlockState>> resident_;
   Stillness stillness_;
+  Joins joins_;
+  /// A block's barrier at which others wait while a warp runs, and how often the blocks behind it
+  /// had been entered when that warp began.
+  struct WatchedBarrier {
+    int number = 0;
+    int32_t pc = -1;
+    std::array<uint32_t, Joins::kMostBehind> entries{};
+  };
+  std::vector<WatchedBarrier> watched_barriers_;
   std::vector<std::unique_ptr<BlockState>> free_blocks_;
   std::vector<WrapOrigin> origins_ = std::vector<WrapOrigin>(1);
   std::unordered_map<uint64_t, Trail> global_trails_;  ///< by 4-byte word; of the launch

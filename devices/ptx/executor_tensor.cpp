@@ -31,11 +31,16 @@ void Executor::tensor(WarpState& warp, const std::vector<Participant>& all) {
   }
   const Instruction& ins = *code_->sites[op.site].instruction;
   if (mask != ~0u || !same) {
-    char text[16];
-    std::snprintf(text, sizeof text, "%08x", mask);
-    report(DiagnosticKind::barrier, op.site, std::countr_zero(mask),
-           same ? ins.spelling + " needs all 32 lanes of the warp, executed by lanes " + text
-                : ins.spelling + " executed by lanes that are at different instructions");
+    Diagnostic* d = report_lanes(
+        warp, all[0].group->pc, mask,
+        same ? ins.spelling + " needs all 32 lanes of the warp, executed by " + lanes_text(mask) +
+                   ": the others have exited, or the block has none"
+             : ins.spelling + " executed by lanes that are at different instructions");
+    if (d != nullptr) {
+      for (const Participant& p : all) {
+        d->steps.push_back(step_of(warp, p.group->pc, p.mask, "executes"));
+      }
+    }
     throw Stop{RunStatus::fault};
   }
   switch (ins.op) {

@@ -93,24 +93,14 @@ bool Executor::synchronise(WarpState& warp, Group& group, const MicroOp& op, uin
     same &= mask;
   }
   if (same != mask) return synchronise_parts(warp, group, op, mask);
+  if (options_.barriers && named != warp.live) check_membermask(warp, group.pc, mask, named);
   const uint32_t wanted = (named | mask) & warp.live;
   if ((wanted & ~mask) == 0) {
     if (op.kind == Kind::shuffle && shuffle_whole(op, mask)) return true;
     perform(warp, {{&group, &op, mask}});
     return true;
   }
-  const int32_t pc = group.pc;
-  const uint32_t rest = group.mask & ~mask;
-  group.mask = mask;
-  group.wait = Wait::rendezvous;
-  group.wait_mask = named;
-  if (rest != 0) {
-    Group others = group;
-    others.mask = rest;
-    others.pc = pc + 1;
-    others.wait = Wait::none;
-    warp.groups.push_back(std::move(others));
-  }
+  hold(warp, group, mask, Wait::rendezvous, named);
   try_rendezvous(warp, named);
   return false;
 }
@@ -127,6 +117,7 @@ bool Executor::synchronise_parts(WarpState& warp, Group& group, const MicroOp& o
       if (member_mask(op, 1u << lane) == named) part |= 1u << lane;
     });
     left &= ~part;
+    if (options_.barriers) check_membermask(warp, group.pc, part, named);
     if ((named & warp.live & ~part) == 0) {
       perform(warp, {{&group, &op, part}});
       done |= part;
@@ -136,6 +127,7 @@ bool Executor::synchronise_parts(WarpState& warp, Group& group, const MicroOp& o
     waiting.back().mask = part;
     waiting.back().wait = Wait::rendezvous;
     waiting.back().wait_mask = named;
+    waiting.back().passed = 0;
   }
   if (waiting.empty()) return true;
   std::vector<uint32_t> named;
@@ -168,6 +160,7 @@ bool Executor::try_rendezvous(WarpState& warp, uint32_t named) {
     arrived |= g.mask;
   }
   if (all.empty() || ((named & warp.live) & ~arrived) != 0) return false;
+  if (options_.barriers && all.size() > 1) check_participants(warp, all);
   perform(warp, all);
   for (const Participant& p : all) {
     p.group->wait = Wait::none;
@@ -190,6 +183,13 @@ void Executor::perform(WarpState& warp, const std::vector<Participant>& all) {
       return elect(warp, all);
     case Kind::tensor:
       return tensor(warp, all);
+    case Kind::barrier: {  // bar.arrive
+      const auto* numbers = reinterpret_cast<const uint32_t*>(row(all[0].op->a));
+      const uint32_t number = numbers[std::countr_zero(all[0].mask)];
+      uint32_t mask = 0;
+      for (const Participant& p : all) mask |= p.mask;
+      return count_arrivals(warp, static_cast<int>(number), mask);
+    }
     default:  // bar.warp.sync: arrival is all
       if (warp.block->races != nullptr) {
         uint32_t mask = 0;

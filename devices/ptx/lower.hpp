@@ -64,6 +64,7 @@ class Lowering {
   void emit_parameter_load(const Instruction& ins);
   void emit_warp(const Instruction& ins);
   void emit_barrier(const Instruction& ins);
+  bool is_active_mask(const Value& value, int depth = 0) const;
   void emit_tensor(const Instruction& ins);  // lower_tensor.cpp
   void emit_copy_async(const Instruction& ins);
   void emit_async(const Instruction& ins);

@@ -388,6 +388,8 @@ void Lowering::emit_warp(const Instruction& ins) {
     *flags[i] = rows[i].flag;
   }
   if (ins.op == Op::shfl) op.wrap = WrapStep::copy;
+  const bool has_mask = ins.op != Op::activemask;
+  code_->sites[op.site].mask_by_chance = has_mask && is_active_mask(ins.src.back());
   op.pa = pred.slot;
   op.fpa = pred.flag;
   op.pa_negated = negated;
@@ -403,6 +405,24 @@ void Lowering::emit_warp(const Instruction& ins) {
   }
 }
 
+/// Whether a register holds what activemask gave, and nothing else anywhere in the function.
+bool Lowering::is_active_mask(const Value& value, int depth) const {
+  constexpr int kMostCopies = 4;
+  if (value.kind != Value::Kind::reg || depth > kMostCopies) return false;
+  bool any = false;
+  for (const Instruction& ins : function_->code) {
+    for (const Value& d : ins.dst) {
+      if (d.kind != Value::Kind::reg || d.index != value.index) continue;
+      const bool copies = ins.op == Op::mov && ins.src.size() == 1 && ins.dst.size() == 1;
+      if (ins.op != Op::activemask && !(copies && is_active_mask(ins.src[0], depth + 1))) {
+        return false;
+      }
+      any = true;
+    }
+  }
+  return any;
+}
+
 void Lowering::emit_barrier(const Instruction& ins) {
   if (ins.row < 0) return refuse(ins, "not supported");
   if (ins.bar == BarKind::warp_sync) {
@@ -410,6 +430,7 @@ void Lowering::emit_barrier(const Instruction& ins) {
     MicroOp& op = emit(ins, Kind::sync_warp);
     op.a = mask.slot;
     op.fa = mask.flag;
+    code_->sites[op.site].mask_by_chance = is_active_mask(ins.src[0]);
     return;
   }
   std::vector<Place> rows;

@@ -332,6 +332,7 @@ struct Instruction {
   bool shift_amount = false;  ///< bfind.shiftamt
   bool wrap_shift = false;    ///< shf.wrap (else .clamp)
   bool shift_left = false;    ///< shf.l
+  bool aligned = false;       ///< .aligned
   bool non_coherent = false;  ///< ld.global.nc
   bool noftz = false;
   Shape shape;                     ///< mma, wmma

@@ -6,7 +6,6 @@
 // holder run (ARCHITECTURE.md, "Scheduling").
 #include <algorithm>
 #include <bit>
-#include <cstdio>
 #include <cstring>
 #include <numeric>
 
@@ -104,6 +103,7 @@ void Executor::split_off(WarpState& warp, Group& group, uint32_t mask, int32_t p
 
 void Executor::exit_lanes(WarpState& warp, Group& group, uint32_t mask) {
   stillness_.disturb();
+  if (options_.barriers && warp.groups.size() > 1) check_exit(warp, mask);
   warp.live &= ~mask;
   group.mask &= ~mask;
   if (group.mask == 0) {
@@ -118,7 +118,10 @@ void Executor::exit_lanes(WarpState& warp, Group& group, uint32_t mask) {
       }
     }
   }
-  if (warp.groups.empty()) ++warp.block->finished_warps;
+  if (warp.groups.empty()) {
+    ++warp.block->finished_warps;
+    if (options_.barriers && !watched_barriers_.empty()) check_left(warp);
+  }
   for (uint32_t used = warp.block->barriers_in_use; used != 0; used &= used - 1) {
     try_release(*warp.block, std::countr_zero(used));
   }
@@ -136,10 +139,15 @@ void Executor::arrive(WarpState& warp, Group& group, const MicroOp& op, uint32_t
            "barrier " + std::to_string(number) + ": a block has barriers 0 to 15");
     throw Stop{RunStatus::fault};
   }
+  const uint32_t rest = group.mask & ~mask;
+  if (options_.barriers) check_arrival(warp, pc, mask, rest);
   BlockState& block = *warp.block;
   BarrierState& barrier = block.barriers[number];
   block.barriers_in_use |= 1u << number;
-  if (op.b != kNoSlot) barrier.wanted = reinterpret_cast<const uint32_t*>(row(op.b))[lane];
+  if (op.b != kNoSlot) {
+    const uint32_t count = reinterpret_cast<const uint32_t*>(row(op.b))[lane];
+    barrier.wanted = count == 0 ? -1 : int64_t{count};
+  }
   if (shadow_) {
     check_operand(op, op.fa, op.a, 4, mask, "number");
     if (op.b != kNoSlot) check_operand(op, op.fb, op.b, 4, mask, "thread count");
@@ -156,27 +164,42 @@ void Executor::arrive(WarpState& warp, Group& group, const MicroOp& op, uint32_t
     barrier.participants += static_cast<uint32_t>(std::popcount(mask));
   }
   if (ins.bar == BarKind::arrive) {
-    // PTX ISA 9.7.13.1: the count grows by the warp size, whatever lanes are active.
-    barrier.arrived_threads += kLanes;
-    if (block.races != nullptr) {
-      races_->arrive(*block.races, warp.index, mask, static_cast<int>(number));
+    // Lanes of the warp that are elsewhere arrive together with these (PTX ISA, "barrier").
+    if ((mask | rest) != warp.live) {
+      hold(warp, group, mask, Wait::rendezvous, ~0u);
+      try_rendezvous(warp, ~0u);
+      return;
     }
     group.pc = pc + 1;
-    return try_release(block, static_cast<int>(number));
+    return count_arrivals(warp, static_cast<int>(number), mask);
   }
+  hold(warp, group, mask, Wait::barrier, number);
+  block.barrier_masks[warp.index][number] |= mask;
+  try_release(block, static_cast<int>(number));
+}
+
+/// bar.arrive by a warp. The count grows by the warp size, whatever lanes are active (PTX ISA,
+/// "barrier").
+void Executor::count_arrivals(WarpState& warp, int number, uint32_t mask) {
+  BlockState& block = *warp.block;
+  block.barriers[static_cast<size_t>(number)].arrived_threads += kLanes;
+  if (block.races != nullptr) races_->arrive(*block.races, warp.index, mask, number);
+  try_release(block, number);
+}
+
+/// The lanes of `mask` wait where the group stands; its others go on behind it. `group` may move.
+void Executor::hold(WarpState& warp, Group& group, uint32_t mask, Wait wait, uint32_t wait_mask) {
   const uint32_t rest = group.mask & ~mask;
   group.mask = mask;
-  group.wait = Wait::barrier;
-  group.wait_mask = number;
-  block.barrier_masks[warp.index][number] |= mask;
-  if (rest != 0) {
-    Group others = group;
-    others.mask = rest;
-    others.pc = pc + 1;
-    others.wait = Wait::none;
-    warp.groups.push_back(std::move(others));
-  }
-  try_release(block, static_cast<int>(number));
+  group.wait = wait;
+  group.wait_mask = wait_mask;
+  group.passed = 0;
+  if (rest == 0) return;
+  Group others = group;
+  others.mask = rest;
+  ++others.pc;
+  others.wait = Wait::none;
+  warp.groups.push_back(std::move(others));
 }
 
 /// Threads that have exited count as arrived.
@@ -195,6 +218,8 @@ void Executor::try_release(BlockState& block, int number) {
   if (!any && barrier.arrived_threads == 0) return;
   if (barrier.wanted < 0 ? !all : arrived < barrier.wanted) return;
   if (block.races != nullptr) race_barrier(block, number);
+  if (options_.barriers) check_release(block, number);
+  std::erase_if(watched_barriers_, [&](const auto& watched) { return watched.number == number; });
   const BarrierState done = barrier;
   stillness_.barrier_released();
   block.barriers_in_use &= ~(1u << number);
@@ -225,7 +250,10 @@ void Executor::run_warp(WarpState& warp, int64_t slice) {
   bases_[kBlock] = warp.block->constants;
   bases_[kWarp] = warp.constants;
   slice_end_ = std::min(instructions_ + slice, budget());
+  watched_barriers_.clear();
+  if (options_.barriers && warp.block->barriers_in_use != 0) watch_joins(warp);
   while (Group* group = pick(warp)) {
+    if (options_.barriers && warp.groups.size() > 1) note_passed(warp, *group);
     if (shadow_) {
       run_group<true>(warp, *group);
     } else {
@@ -262,35 +290,6 @@ bool Executor::run_block(BlockState& block, int64_t slice) {
     }
     if (sliced || pass == kPassesInTurn) return false;
   }
-}
-
-/// `running`: what lanes wait for that are at no barrier.
-void Executor::report_hang(const std::string& why, const char* running) {
-  const BlockState& block = *warp_->block;
-  std::vector<std::string> details;
-  int32_t site = -1;
-  int lane = 0;
-  for (const auto& warp : block.warps) {
-    for (const Group& g : warp->groups) {
-      const MicroOp& op = ops_[g.pc];
-      const std::string what = g.wait == Wait::barrier ? "barrier " + std::to_string(g.wait_mask)
-                               : g.wait == Wait::rendezvous ? "the other lanes of its mask"
-                                                            : running;
-      char mask[16];
-      std::snprintf(mask, sizeof mask, "%08x", g.mask);
-      details.push_back("warp " + std::to_string(warp->index) + " lanes " + mask + " wait for " +
-                        what + place(op.site));
-      if (site < 0 || g.wait == Wait::none) {
-        site = op.site;
-        lane = std::countr_zero(g.mask);
-        warp_ = warp.get();
-      }
-    }
-  }
-  Diagnostic& d = report(DiagnosticKind::hang, site, lane, why);
-  if (details.size() > 16) details.resize(16);
-  d.details = std::move(details);
-  throw Stop{RunStatus::hang};
 }
 
 int64_t Executor::budget() const {

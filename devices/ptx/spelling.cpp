@@ -158,7 +158,7 @@ const std::unordered_map<std::string_view, Setter>& setters() {
       FIELD("warp", bar, BarKind::warp_sync),
       NOTHING("red"),
       {"sync", set_sync},
-      NOTHING("aligned"),
+      FIELD("aligned", aligned, true),
       FIELD("add", atom, Atom::add),
       FIELD("exch", atom, Atom::exch),
       FIELD("cas", atom, Atom::cas),

@@ -1,0 +1,120 @@
+#include "devices/ptx/joins.hpp"
+
+#include <algorithm>
+
+namespace assay::ptx {
+
+void Joins::make(const Code& code) {
+  code_ = code.serial;
+  answers_.clear();
+  behind_.clear();
+  starts_.clear();
+  nodes_.assign(code.blocks.size(), Node{});
+  for (size_t b = 0; b < code.blocks.size(); ++b) {
+    starts_.emplace_back(code.blocks[b].pc, static_cast<int32_t>(b));
+  }
+  std::sort(starts_.begin(), starts_.end());
+  for (size_t i = 0; i < starts_.size(); ++i) {
+    Node& node = nodes_[static_cast<size_t>(starts_[i].second)];
+    const int32_t end = i + 1 < starts_.size() ? starts_[i + 1].first
+                                               : static_cast<int32_t>(code.ops.size());
+    for (int32_t pc = starts_[i].first; pc < end; ++pc) {
+      const MicroOp& op = code.ops[static_cast<size_t>(pc)];
+      switch (op.kind) {
+        case Kind::nop:
+          break;
+        case Kind::jump:
+          node.next.push_back(op.target);
+          break;
+        case Kind::branch:
+          node.next.insert(node.next.end(), {op.target, op.other});
+          node.last_work = pc;
+          break;
+        case Kind::branch_index: {
+          const auto& targets = code.sites[static_cast<size_t>(op.site)].targets;
+          node.next.insert(node.next.end(), targets.begin(), targets.end());
+          node.last_work = pc;
+          break;
+        }
+        case Kind::ret:
+        case Kind::exit:
+          node.ends = true;
+          break;
+        default:
+          node.last_work = pc;
+          break;
+      }
+    }
+  }
+}
+
+int32_t Joins::block_at(int32_t pc) const {
+  const auto after = std::upper_bound(
+      starts_.begin(), starts_.end(), pc,
+      [](int32_t at, const std::pair<int32_t, int32_t>& start) { return at < start.first; });
+  return std::prev(after)->second;
+}
+
+/// Whether every way from the end of `from` to the end of the function enters `to`. A trap is no end.
+bool Joins::leads_through(int32_t from, int32_t to) const {
+  std::vector<uint8_t> seen(nodes_.size(), 0);
+  std::vector<int32_t> open{from};
+  bool entered = false;
+  seen[static_cast<size_t>(from)] = 1;
+  while (!open.empty()) {
+    const Node& node = nodes_[static_cast<size_t>(open.back())];
+    open.pop_back();
+    if (node.ends) return false;
+    for (int32_t next : node.next) {
+      entered |= next == to;
+      if (next == to || seen[static_cast<size_t>(next)] != 0) continue;
+      seen[static_cast<size_t>(next)] = 1;
+      open.push_back(next);
+    }
+  }
+  return entered;
+}
+
+bool Joins::reaches(int32_t from, int32_t to) const {
+  std::vector<uint8_t> seen(nodes_.size(), 0);
+  std::vector<int32_t> open{from};
+  while (!open.empty()) {
+    const Node& node = nodes_[static_cast<size_t>(open.back())];
+    open.pop_back();
+    for (int32_t next : node.next) {
+      if (next == to) return true;
+      if (seen[static_cast<size_t>(next)] != 0) continue;
+      seen[static_cast<size_t>(next)] = 1;
+      open.push_back(next);
+    }
+  }
+  return false;
+}
+
+bool Joins::passed(const Code& code, int32_t here, int32_t there) {
+  if (code_ != code.serial) make(code);
+  const int32_t from = block_at(here), to = block_at(there);
+  if (nodes_[static_cast<size_t>(to)].last_work < there) return false;
+  if (from == to && there <= here) return false;
+  const uint64_t key = static_cast<uint64_t>(from) << 32 | static_cast<uint32_t>(to);
+  const auto known = answers_.find(key);
+  if (known != answers_.end()) return known->second;
+  const bool answer = (from == to || leads_through(from, to)) && !reaches(to, from);
+  answers_.emplace(key, answer);
+  return answer;
+}
+
+const std::vector<int32_t>& Joins::behind(const Code& code, int32_t here) {
+  if (code_ != code.serial) make(code);
+  const int32_t from = block_at(here);
+  const auto known = behind_.find(from);
+  if (known != behind_.end()) return known->second;
+  std::vector<int32_t>& blocks = behind_[from];
+  for (const auto& [pc, block] : starts_) {
+    const bool room = blocks.size() < kMostBehind;
+    if (room && block != from && passed(code, here, pc)) blocks.push_back(block);
+  }
+  return blocks;
+}
+
+}  // namespace assay::ptx

@@ -1,0 +1,44 @@
+// What the control flow of a program says of lanes that parted: whether some have gone past a place
+// where others wait.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "devices/ptx/code.hpp"
+
+namespace assay::ptx {
+
+/// Makes its graph when it is first asked about a program; keeps its answers.
+class Joins {
+ public:
+  /// Whether a lane at `there` can no longer come to `here`, though lanes at `here` will come to
+  /// `there`: every way from `here` to the function's end leads through the block of `there`, none
+  /// leads back, and more is done there than to return. Places are indices in Code::ops.
+  bool passed(const Code& code, int32_t here, int32_t there);
+  /// The blocks whose entry has passed `here`; at most kMostBehind of them.
+  const std::vector<int32_t>& behind(const Code& code, int32_t here);
+
+  static constexpr size_t kMostBehind = 8;
+
+ private:
+  struct Node {
+    std::vector<int32_t> next;
+    int32_t last_work = -1;  ///< its last op that does more than to return or to go on
+    bool ends = false;       ///< returns or exits
+  };
+  void make(const Code& code);
+  int32_t block_at(int32_t pc) const;
+  bool leads_through(int32_t from, int32_t to) const;
+  bool reaches(int32_t from, int32_t to) const;
+
+  uint64_t code_ = 0;  ///< Code::serial
+  std::vector<std::pair<int32_t, int32_t>> starts_;  ///< first op, block; in the order of ops
+  std::vector<Node> nodes_;
+  std::unordered_map<uint64_t, bool> answers_;  ///< (here << 32 | there), blocks
+  std::unordered_map<int32_t, std::vector<int32_t>> behind_;  ///< by block
+};
+
+}  // namespace assay::ptx
