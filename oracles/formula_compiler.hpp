@@ -100,6 +100,10 @@ class FormulaCompiler {
   int typed(const Expr& e);
   /// A conversion to an integer type: `cast` truncates, `quant` and `round` take the nearest.
   int to_integer_type(const Expr& e, DType type);
+  /// A kernel may hold this value in a type of at most 16 bits.
+  bool may_be_half(int id) const;
+  /// The narrowest integer that a compiled conversion of this real to `type` saturates to first.
+  int conversion_width(int id, DType type) const;
   int largest_code(const Expr& e);
   int given(const Expr& e);
   int extent(const Expr& e);

@@ -95,7 +95,8 @@ struct Node {
   int mma_products = 0;
   int mma_steps = 0;
   int mma_extra_bits = 0;
-  bool nonpositive = false;   ///< exp: its argument is x - max(x), which rounds to at most 0
+  bool nonpositive = false;  ///< exp: its argument is x - max(x), which rounds to at most 0
+  int saturates_at = 0;  ///< cast of a real: the narrowest width at which compiled code saturates
   std::vector<int> share_of;  ///< hull of w / sum(w) itself, between 0 and 1: the sum's dimensions
   bool joins = false;         ///< sum: some total adds its terms
   /// Significand bits that hold any value of this node exactly; 0 when no bound is known.
