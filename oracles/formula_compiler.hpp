@@ -10,6 +10,8 @@
 
 namespace assay {
 
+struct DocumentedImplementation;
+
 /// Compiles one variant of a contract's formula; used once. Functions that give an int give a node.
 class FormulaCompiler {
  public:
@@ -108,6 +110,8 @@ class FormulaCompiler {
   int given(const Expr& e);
   int extent(const Expr& e);
   int elementwise_call(const Expr& e);
+  /// A function that is documented by its implementation: as accurate as that is.
+  int by_implementation(int function, const DocumentedImplementation& how, const Expr& e);
   /// x - max(x): rounding is monotonic, so a correct kernel's exponent is not positive.
   bool below_its_maximum(int id) const;
   /// The rounding of an exponent that is a difference: 2u|x - m|, or with exp2(x log2e - m log2e)

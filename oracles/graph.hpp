@@ -69,7 +69,8 @@ enum class Op : uint8_t {
   rescaled,   ///< e^(x - max(x)), x: what an online softmax's factors add, along `reduced`
   hull,       ///< q, w, t: q = sum(w t) / sum(w) over `reduced` lies within the hull of t
   forms,  ///< one function in its usual forms: a correct kernel computes one of them. `text`: of
-          ///< each "=", or "~" where its own value is only near
+          ///< each "=", "~" where its own value is only near, or "." where it is none of them but
+          ///< the value itself
   total,  ///< a, parts: a adds the parts, which one accumulator may add in any order. `text`:
           ///< of each part "+" or "-"; of a sum that joins term by term "a" or "s"
 };

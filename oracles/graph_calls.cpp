@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels_under_test/formula_functions.hpp"
+#include "oracles/accuracy_table.hpp"
 #include "oracles/formula_compiler.hpp"
 #include "oracles/functions.hpp"
 #include "oracles/tensor_core_table.hpp"
@@ -353,7 +354,24 @@ int FormulaCompiler::elementwise_call(const Expr& e) {
   n.dims = union_dims(n.args);
   const bool weight = n.nonpositive;
   const int id = put(n, e.where);
+  if (const auto* how = documented_implementation(e.text, arithmetic_, contract_.accuracy.math))
+    return by_implementation(id, *how, e);
   return weight ? rescaled(id, difference, e) : id;
+}
+
+int FormulaCompiler::by_implementation(int function, const DocumentedImplementation& how,
+                                       const Expr& e) {
+  Bindings inner;
+  for (size_t i = 0; i < how.parameters.size(); ++i)
+    inner[std::string(how.parameters[i])] = {resolved(e.operands[i])};
+  const Bindings saved = std::exchange(bindings_, std::move(inner));
+  Node n;
+  n.op = Op::forms;
+  n.text = ".=";
+  n.args = {function, compile(*parse_expression(how.text, e.where))};
+  bindings_ = saved;
+  n.dims = node(function).dims;
+  return put(n, e.where);
 }
 
 bool FormulaCompiler::below_its_maximum(int id) const {
