@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "oracles/rows.hpp"
+
 namespace assay {
 
 Cell cell_of(DType type, uint64_t bits) {
@@ -101,18 +103,17 @@ Decision decide_overflow(const FloatFormat& format, const Margins& m, int sign, 
   return distance - error > 0 ? Decision::rejected : Decision::doubt;
 }
 
-/// The exact value lies beyond double's range, and the limit that is known of it decides: e^710 and
-/// more is at least 2^1022, a correct kernel's no less than the inner reach below that
-/// (rows_vector.inc.hpp, `vast`). Infinity of its sign was accepted before; the other one, NaN and
-/// what lies below the limit are wrong.
+/// Of the exact value a limit is known, which decides: a correct kernel's is no less than the inner
+/// reach below that (rows.hpp, `vast_limit`). Infinity of its sign was accepted before; the other
+/// one, NaN and what lies below the limit are wrong.
 Decision decide_by_limit(const FloatFormat& format, const Cell& cell, const Margins& m, double lo,
                          double hi) {
   const double sign = m.value > 0 ? 1 : -1;
   const double inner = m.value > 0 ? lo : hi;
   const double outer = m.value > 0 ? hi : lo;
-  const bool vast = std::fabs(m.value) >= 0x1p1000 && std::isinf(outer) && std::isfinite(inner);
+  const bool vast = std::fabs(m.value) >= rows::kLeastVast && std::isinf(outer) && std::isfinite(inner);
   if (!vast) return Decision::doubt;
-  const double least = (std::min(std::fabs(m.value), 0x1p1022) - inner) * (1 - 0x1p-50);
+  const double least = (std::min(std::fabs(m.value), rows::kVastExponential) - inner) * (1 - 0x1p-50);
   if (std::isnan(cell.value) && !format.has_infinity)
     return least > 2 * format.largest ? Decision::accepted : Decision::doubt;
   if (!std::isfinite(cell.value)) return least > 0 ? Decision::rejected : Decision::doubt;

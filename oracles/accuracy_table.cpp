@@ -64,8 +64,7 @@ std::vector<AccuracyRow> fast_rows() {
       {"cos", DType::f32, kFast, kAbs, 0x1.c1p-22, 0, 0, pi, kIntrinsics},  // 2^-21.19
       {"rsqrt", DType::f32, kFast, kRel, 0x1.13p-23, 0, 0, kAll, kPtx},     // 2^-22.9
       {"tanh", DType::f32, kFast, kRel, 0x1p-11, 0, 0, kAll, kPtx},
-      // Documented by their implementation alone, __powf as exp2f(y * __log2f(x)) and __tanf as
-      // __sinf(x) / __cosf(x): a formula that spells it out is judged, these have no range.
+      // Documented by their implementation alone (below): no range.
       {"pow", DType::f32, kFast, kUlp, 0, 0, kAll, 0, kIntrinsics},
       {"tan", DType::f32, kFast, kUlp, 0, 0, kAll, 0, kIntrinsics},
   };
@@ -100,6 +99,17 @@ std::vector<AccuracyRow> accuracy_rows(std::string_view function, DType format, 
     if (row.function == function && row.format == format && row.mode == mode) found.push_back(row);
   if (!found.empty() || mode == MathMode::precise) return found;
   return accuracy_rows(function, format, MathMode::precise);
+}
+
+const DocumentedImplementation* documented_implementation(std::string_view function, DType format,
+                                                          MathMode mode) {
+  static const std::vector<DocumentedImplementation> table = {
+      {"pow", DType::f32, kFast, {"x", "y"}, "exp2(y * log2(x))", kIntrinsics},
+      {"tan", DType::f32, kFast, {"x"}, "sin(x) * (1 / cos(x))", kIntrinsics},
+  };
+  for (const DocumentedImplementation& row : table)
+    if (row.function == function && row.format == format && row.mode == mode) return &row;
+  return nullptr;
 }
 
 }  // namespace assay

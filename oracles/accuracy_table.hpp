@@ -37,4 +37,18 @@ const std::vector<AccuracyRow>& accuracy_table();
 /// square root appear as "div" and "sqrt".
 std::vector<AccuracyRow> accuracy_rows(std::string_view function, DType format, MathMode mode);
 
+/// A function that the guide documents by its implementation alone: its accuracy is composed of its
+/// parts'.
+struct DocumentedImplementation {
+  std::string_view function;
+  DType format = DType::f32;
+  MathMode mode = MathMode::fast;
+  std::vector<std::string_view> parameters;
+  std::string_view text;  ///< a formula of them
+  std::string_view source;
+};
+/// Null for a function that has a figure of its own.
+const DocumentedImplementation* documented_implementation(std::string_view function, DType format,
+                                                          MathMode mode);
+
 }  // namespace assay

@@ -148,7 +148,12 @@ class CaseJudge {
   Decision decided(const Cell& c, const Margins& m, const Open& open) const;
   double times_allowed(const Open& open) const;
   Decision first_decision(const Open& open) const;
+  /// Of an element whose error is infinite, and its deviation on one side, the other side is a limit
+  /// of what a correct kernel gives: e^x beyond double's range, and its logarithm.
+  bool short_of_limit(const Cell& c, const Open& open) const;
   Decision higher_decision(const Open& open);
+  /// False: of e^x, x > 2^29, and what is made of it a limit alone is known, which may not decide.
+  bool known_to_last_tier(const Open& open);
   void count_accepted(const Open& open);
   /// Rejected by the plain reading: a policy may widen what is accepted.
   void judge_rejected(const std::vector<Open>& rejected);

@@ -49,7 +49,8 @@ void CaseJudge::judge_reals() {
     const Decision decision = higher_decision(open);
     if (decision == Decision::accepted) count_accepted(open);
     if (decision == Decision::rejected) rejected.push_back(open);
-    if (decision == Decision::doubt) undecided(open.place);
+    if (decision == Decision::doubt)
+      known_to_last_tier(open) ? undecided(open.place) : without_bound(open.place);
   }
   if (!rejected.empty()) judge_rejected(rejected);
 }
@@ -63,7 +64,8 @@ void CaseJudge::match(const Value& value) {
   const FloatFormat format = format_of(output_->dtype);
   const FloatFormat inside = format_of(settings_.arithmetic);
   const rows::MatchFormat constants{format.unit_roundoff(), std::ldexp(1.0, format.min_exponent),
-                                    format.largest, std::ldexp(1.0, inside.min_exponent)};
+                                    format.largest,
+                                    std::ldexp(settings_.flush ? 32.0 : 1.0, inside.min_exponent)};
   const Grid out = output_grid();
   const int64_t base = position_in(formula_.graph, value.grid, *output_, *low_);
   ArgumentView view(value);
@@ -113,7 +115,19 @@ double CaseJudge::times_allowed(const Open& open) const {
 Decision CaseJudge::first_decision(const Open& open) const {
   if (options_.first_tier != Tier::running_double) return Decision::doubt;
   const Cell c = cell(open);
+  if (short_of_limit(c, open)) return Decision::rejected;
   return decided(c, margins_of(c, open.v, open.e, open.lo, open.hi), open);
+}
+
+bool CaseJudge::short_of_limit(const Cell& c, const Open& open) const {
+  const bool from_below = std::isfinite(open.lo) && open.hi == HUGE_VAL;
+  const bool from_above = std::isfinite(open.hi) && open.lo == HUGE_VAL;
+  if (open.e != HUGE_VAL || !std::isfinite(open.v) || !(from_below || from_above)) return false;
+  if (std::isnan(c.value)) return format_of(output_->dtype).has_infinity;
+  const double sign = from_below ? 1 : -1;
+  const double inner = from_below ? open.lo : open.hi;
+  const double limit = sign * open.v - inner - (std::fabs(open.v) + inner) * 0x1p-50;
+  return sign * c.value + std::max(c.above, c.below) < limit;
 }
 
 Decision decide_higher(CaseState& state, int node, bool saturates, DType type, const Cell& cell,
@@ -135,6 +149,14 @@ Decision CaseJudge::higher_decision(const Open& open) {
   const Chunk single = element_chunk(formula_.graph, rows_, *output_, coordinates(open.place));
   return decide_higher(state_, root_->node, root_->saturates, output_->dtype, cell(open), single,
                        open.lo, open.hi);
+}
+
+bool CaseJudge::known_to_last_tier(const Open& open) {
+  if (options_.last_tier != Tier::multiprecision) return true;
+  const Chunk single = element_chunk(formula_.graph, rows_, *output_, coordinates(open.place));
+  const Margins m =
+      formula_.multiprecision->margins(rows_, root_->node, single, cell(open), open.lo, open.hi);
+  return !std::isinf(m.value_error);
 }
 
 void CaseJudge::count_accepted(const Open& open) {

@@ -107,11 +107,13 @@ __int128 wrapped(DType type, __int128 value) {
   return out > range.high ? out - static_cast<__int128>(mask) - 1 : out;
 }
 
-std::vector<__int128> wrapped_codes(DType type, __int128 whole) {
+std::vector<__int128> wrapped_codes(DType type, int narrowest, __int128 whole) {
   std::vector<__int128> out{wrapped(type, whole)};
   const auto by_way_of = [&](DType wide) {
     const int more = bit_width(wide) - bit_width(type);
-    if (more < 0 || (more == 0 && is_signed(wide) != is_signed(type))) return;
+    if (more < 0 || bit_width(wide) < narrowest ||
+        (more == 0 && is_signed(wide) != is_signed(type)))
+      return;
     const __int128 code = wrapped(type, saturated(wide, whole));
     if (std::find(out.begin(), out.end(), code) == out.end()) out.push_back(code);
   };
@@ -156,7 +158,7 @@ CodeRange accepted_codes(const Node& conversion, std::optional<CastOverflowPolic
     out.high = std::clamp(out.high, range.low, range.high);
   } else if (overflow == CastOverflowPolicy::wrap && out.low == out.high &&
              std::fabs(v) < 0x1p100) {
-    out.others = wrapped_codes(conversion.type, out.low);
+    out.others = wrapped_codes(conversion.type, conversion.saturates_at, out.low);
     out.low = out.high = out.others.front();
     out.others.erase(out.others.begin());
   } else {

@@ -57,9 +57,10 @@ CodeRange accepted_codes(const Node& conversion, std::optional<CastOverflowPolic
                          double v, double e, double lo, double hi);
 
 /// What a number with this whole part, beyond the type, may wrap to: its low bits, or those of the
-/// number nearest to it in an integer type that holds `type`, to which a compiled conversion
-/// saturates first (PTX ISA 9.0, `cvt`). Each once, the plain low bits first.
-std::vector<__int128> wrapped_codes(DType type, __int128 whole);
+/// number nearest to it in an integer type that holds `type` and has `narrowest` bits or more, to
+/// which a compiled conversion saturates first (PTX ISA 9.0, `cvt`). Each once, the plain low bits
+/// first.
+std::vector<__int128> wrapped_codes(DType type, int narrowest, __int128 whole);
 
 /// A value of `type`: the integer's bits, wrapped.
 __int128 wrapped(DType type, __int128 value);

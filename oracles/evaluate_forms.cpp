@@ -15,9 +15,10 @@ void NodeWork::forms() {
   const int64_t size = std::max<int64_t>(out_.grid.size, 1);
   double* lo = out_.own_lo.get(size);
   double* hi = out_.own_hi.get(size);
+  const bool counts = node_.text.front() != '.';
   for (int64_t k = 0; k < out_.grid.size; ++k) {
-    lo[k] = element(first.lo, k);
-    hi[k] = element(first.hi, k);
+    lo[k] = counts ? element(first.lo, k) : 0;
+    hi[k] = counts ? element(first.hi, k) : 0;
   }
   for (size_t form = 1; form < node_.args.size(); ++form) {
     const Value& other = argument(form);

@@ -106,14 +106,20 @@ class NodeWork::FunctionBlock {
     return a.e[k] + (info_.arguments == 2 ? b.e[k] : 0);
   }
 
+  static double vast_limit(rows::In a, int k) {
+    return rows::vast_limit(a.v[k], a.e[k], a.lo[k], a.hi[k]);
+  }
+
+  /// A vast argument's ends are its limit and infinity.
   void find_ends(int n, rows::In a, rows::In b) {
     if (!monotonic()) return;
     const auto at = [&](End end, auto by) {
       for (int k = 0; k < n; ++k) argument_[k] = a.v[k] + by(k);
       values_.evaluate(n, argument_, b.v, end_[end], end_error_[end]);
     };
-    at(kDown, [&](int k) { return -(a.lo[k] + a.e[k]); });
-    at(kUp, [&](int k) { return a.hi[k] + a.e[k]; });
+    at(kDown,
+       [&](int k) { return vast_limit(a, k) > 0 && a.v[k] > 0 ? -a.lo[k] : -(a.lo[k] + a.e[k]); });
+    at(kUp, [&](int k) { return vast_limit(a, k) > 0 && a.v[k] < 0 ? a.hi[k] : a.hi[k] + a.e[k]; });
     at(kErrorDown, [&](int k) { return -a.e[k]; });
     at(kErrorUp, [&](int k) { return a.e[k]; });
   }
@@ -128,9 +134,28 @@ class NodeWork::FunctionBlock {
     return away + end_error_[end][k] + own_[k] + (std::fabs(end_[end][k]) + std::fabs(v)) * 0x1p-51;
   }
 
+  /// Of a vast argument: between the values at its limit and at infinity, where the kernel's may
+  /// be.
+  bool of_vast(int k, rows::In a, rows::Out o) const {
+    if (vast_limit(a, k) == 0 || !monotonic() || info_.arguments == 2) return false;
+    const double near = end_[a.v[k] > 0 ? kDown : kUp][k];
+    const double far = end_[a.v[k] > 0 ? kUp : kDown][k];
+    if (!std::isfinite(near) || std::isnan(far)) return false;
+    const double bound =
+        info_.exact ? 0 : published_bound(table_, 0x1p1000, 0x1p1000, std::fabs(near), rounding_);
+    const double own = errs_ ? bound + rounding_.eta : 0;
+    const double slack = own + 2 * std::fabs(near) * 0x1p-45;
+    o.v[k] = near;
+    o.e[k] = (std::fabs(far - near) + slack) * rows::kOutward;
+    o.lo[k] = o.hi[k] = std::isinf(far) ? slack : o.e[k] + slack;
+    if (std::isinf(far)) (far > 0 ? o.hi[k] : o.lo[k]) = kInfinity;
+    return true;
+  }
+
   void one(int k, rows::In a, rows::In b, rows::Out o, bool inexact) const {
     const double x = a.v[k];
     const double v = o.v[k];
+    if (inexact && of_vast(k, a, o)) return;
     double from_e = 0;
     double down = 0;
     double up = 0;
@@ -157,9 +182,12 @@ class NodeWork::FunctionBlock {
     }
     if (!std::isfinite(v)) return not_finite(k, x, reach, a.lo[k] + a.hi[k], o);
     o.e[k] = (from_e + own_[k]) * rows::kOutward;
-    const double own = own_bound(x, b.v[k], v, reach, from_e + std::max(up, down));
-    o.lo[k] = (down + own) * rows::kOutward;
-    o.hi[k] = (up + own) * rows::kOutward;
+    // Each end errs by itself: one may be infinite.
+    const auto own = [&](double by) {
+      return std::isinf(by) ? by : by + own_bound(x, b.v[k], v, reach, from_e + by);
+    };
+    o.lo[k] = own(down) * rows::kOutward;
+    o.hi[k] = own(up) * rows::kOutward;
     if (!is_known(name_, x) || (std::isinf(o.lo[k]) && std::isinf(o.hi[k])))
       o.lo[k] = o.hi[k] = kNan;
   }
@@ -180,6 +208,13 @@ class NodeWork::FunctionBlock {
   void not_finite(int k, double x, double reach, double deviation, rows::Out o) const {
     const bool outside = monotonic() && reach != 0 && std::isnan(o.v[k]) &&
                          std::isnan(end_[kDown][k]) && std::isnan(end_[kUp][k]);
+    const bool grows = info_.shape == Shape::increasing && std::isfinite(x) && o.v[k] == kInfinity;
+    if (grows && reach != 0 && end_[kDown][k] >= rows::kVastExponential) {
+      o.v[k] = rows::kVastExponential;
+      o.e[k] = o.hi[k] = kInfinity;
+      o.lo[k] = rows::kVastExponential * rows::kVastDeviation;
+      return;
+    }
     const bool binds = reach == 0 || !std::isfinite(x) || outside;
     o.e[k] = 0;
     o.lo[k] = o.hi[k] = binds ? deviation - deviation : kNan;

@@ -38,13 +38,40 @@ struct Reciprocal {
 
 }  // namespace
 
+namespace {
+
+/// Both serve some function in its usual forms, and none of these has both.
+bool in_different_forms(const Graph& graph, int a, int b) {
+  bool apart = false;
+  for (const Node& forms : graph.nodes) {
+    if (forms.op != Op::forms) continue;
+    bool some_a = false;
+    bool some_b = false;
+    for (const int form : forms.args) {
+      const bool has_a = graph.feeds(a, form);
+      const bool has_b = graph.feeds(b, form);
+      if (has_a && has_b) return false;
+      some_a |= has_a;
+      some_b |= has_b;
+    }
+    apart |= some_a && some_b;
+  }
+  return apart;
+}
+
+}  // namespace
+
 bool reciprocal_serves(const Graph& graph, const Node& node) {
   if (node.op != Op::div || node.integral) return false;
   if (graph.nodes[static_cast<size_t>(node.args[1])].dims.size() < node.dims.size()) return true;
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&node](const Node& other) {
-    return other.op == Op::div && !other.integral && &other != &node &&
-           other.args[1] == node.args[1];
-  });
+  const auto id = static_cast<int>(&node - graph.nodes.data());
+  for (size_t k = 0; k < graph.nodes.size(); ++k) {
+    const Node& other = graph.nodes[k];
+    const bool shares = other.op == Op::div && !other.integral && &other != &node &&
+                        other.args[1] == node.args[1];
+    if (shares && !in_different_forms(graph, id, static_cast<int>(k))) return true;
+  }
+  return false;
 }
 
 bool divides_by_root(const Graph& graph, const Node& node) {
@@ -84,7 +111,8 @@ void NodeWork::hoisted_reciprocal() {
     const bool exact = spread == 0 && power_of_two(b.v[k]);
     r.relative = exact && !by_root ? 0 : relative;
     if (most * rounding.min_normal > 1) {
-      r.underflow = rounding.eta;
+      r.underflow = settings.flush ? std::min(rounding.eta, 1 / least) + rounding.eta * rounding.u
+                                   : rounding.eta;
       r.vanishes = settings.flush;
     }
     r.overflows = settings.widen && least * rounding.largest <= 1 + 2 * rounding.u;
@@ -102,6 +130,7 @@ void NodeWork::hoisted_reciprocal() {
     if (std::isinf(dividend) && r.vanishes) lo[k] = hi[k] = kNan;           // inf x 0
     if (std::fabs(a.v[ka]) <= spread && r.overflows) lo[k] = hi[k] = kNan;  // 0 x inf
     if (!std::isfinite(out_.v[k]) || dividend == 0) return;
+    if (rows::vast_limit(out_.v[k], element(out_.e, k), lo[k], hi[k]) > 0) return;
     const double top = std::fabs(out_.v[k]) + element(out_.e, k) + std::max(lo[k], hi[k]);
     const double own = r.relative * (1 + r.relative) * top + r.underflow * dividend;
     lo[k] = (lo[k] + own) * rows::kOutward;

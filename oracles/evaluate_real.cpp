@@ -87,7 +87,8 @@ void NodeWork::elementwise() {
       binary(k.div);
       free_zero_signs(1);
       publish("div", 1);
-      return hoisted_reciprocal();
+      hoisted_reciprocal();
+      return may_overflow();
     case Op::max2:
     case Op::min2: {
       const rows::NanMode mode = evaluator_.settings_.nan;
@@ -254,8 +255,8 @@ void NodeWork::function() {
       accuracy = {};
       rounding.eta = 0;
     }
-    return unary(
-        [&](int n, rows::In a, rows::Out o) { return k.exp(n, a, accuracy, rounding, o); });
+    unary([&](int n, rows::In a, rows::Out o) { return k.exp(n, a, accuracy, rounding, o); });
+    return may_overflow();
   }
   if (node_.text == "sqrt" || node_.text == "rsqrt") {
     const double least = argument(0).least;
@@ -266,6 +267,34 @@ void NodeWork::function() {
     return publish(node_.text, 0);
   }
   table_function();
+  may_overflow();
+}
+
+/// range = "naive": an infinity in place of a result that may round to one.
+void NodeWork::may_overflow() {
+  const auto& settings = evaluator_.settings_;
+  if (!settings.widen || !errs()) return;
+  const FloatFormat format = format_of(settings.arithmetic);
+  const double limit = format.largest * (1 - 2 * format.unit_roundoff());
+  const auto reaches = [&](double v, double e, double by) { return v + e + by >= limit; };
+  const int64_t size = out_.grid.size;
+  double* lo = out_.own_lo.get(std::max<int64_t>(size, 1));
+  double* hi = out_.own_hi.get(std::max<int64_t>(size, 1));
+  if (out_.lo == nullptr) std::fill_n(lo, size, 0.0);
+  if (out_.hi == nullptr) std::fill_n(hi, size, 0.0);
+  bool any = out_.lo != nullptr || out_.hi != nullptr;
+  for (int64_t k = 0; k < size; ++k) {
+    const double v = out_.v[k];
+    // Of what an infinite error leaves open, a limit towards 0 may be known: it stays.
+    if (!std::isfinite(v) || !std::isfinite(element(out_.e, k))) continue;
+    const bool up = reaches(v, element(out_.e, k), hi[k]);
+    const bool down = reaches(-v, element(out_.e, k), lo[k]);
+    if (up) hi[k] = HUGE_VAL;
+    if (down) lo[k] = HUGE_VAL;
+    any |= up || down;
+  }
+  out_.lo = any ? lo : nullptr;
+  out_.hi = any ? hi : nullptr;
 }
 
 /// Where the condition may go both ways, the accepted set is the hull of both branches.

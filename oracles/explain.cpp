@@ -216,7 +216,7 @@ class Explainer {
       return "[" + wide_text(range.low) + ", " + wide_text(range.high) + "]";
     std::string text = wide_text(range.low);
     for (const __int128 other : range.others) text += ", " + wide_text(other);
-    return "{" + text + "}" + (range.others.empty() ? "" : ": wrapped, by way of any wider type");
+    return "{" + text + "}" + (range.others.empty() ? "" : ": wrapped, by way of what a conversion saturates to");
   }
 
   /// Nothing is documented: which term is the first without a bound, and why.

@@ -10,6 +10,8 @@
 
 namespace assay {
 
+struct DocumentedImplementation;
+
 /// Compiles one variant of a contract's formula; used once. Functions that give an int give a node.
 class FormulaCompiler {
  public:
@@ -100,10 +102,16 @@ class FormulaCompiler {
   int typed(const Expr& e);
   /// A conversion to an integer type: `cast` truncates, `quant` and `round` take the nearest.
   int to_integer_type(const Expr& e, DType type);
+  /// A kernel may hold this value in a type of at most 16 bits.
+  bool may_be_half(int id) const;
+  /// The narrowest integer that a compiled conversion of this real to `type` saturates to first.
+  int conversion_width(int id, DType type) const;
   int largest_code(const Expr& e);
   int given(const Expr& e);
   int extent(const Expr& e);
   int elementwise_call(const Expr& e);
+  /// A function that is documented by its implementation: as accurate as that is.
+  int by_implementation(int function, const DocumentedImplementation& how, const Expr& e);
   /// x - max(x): rounding is monotonic, so a correct kernel's exponent is not positive.
   bool below_its_maximum(int id) const;
   /// The rounding of an exponent that is a difference: 2u|x - m|, or with exp2(x log2e - m log2e)

@@ -69,7 +69,8 @@ enum class Op : uint8_t {
   rescaled,   ///< e^(x - max(x)), x: what an online softmax's factors add, along `reduced`
   hull,       ///< q, w, t: q = sum(w t) / sum(w) over `reduced` lies within the hull of t
   forms,  ///< one function in its usual forms: a correct kernel computes one of them. `text`: of
-          ///< each "=", or "~" where its own value is only near
+          ///< each "=", "~" where its own value is only near, or "." where it is none of them but
+          ///< the value itself
   total,  ///< a, parts: a adds the parts, which one accumulator may add in any order. `text`:
           ///< of each part "+" or "-"; of a sum that joins term by term "a" or "s"
 };
@@ -95,7 +96,8 @@ struct Node {
   int mma_products = 0;
   int mma_steps = 0;
   int mma_extra_bits = 0;
-  bool nonpositive = false;   ///< exp: its argument is x - max(x), which rounds to at most 0
+  bool nonpositive = false;  ///< exp: its argument is x - max(x), which rounds to at most 0
+  int saturates_at = 0;  ///< cast of a real: the narrowest width at which compiled code saturates
   std::vector<int> share_of;  ///< hull of w / sum(w) itself, between 0 and 1: the sum's dimensions
   bool joins = false;         ///< sum: some total adds its terms
   /// Significand bits that hold any value of this node exactly; 0 when no bound is known.

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "kernels_under_test/formula_functions.hpp"
+#include "oracles/accuracy_table.hpp"
 #include "oracles/formula_compiler.hpp"
+#include "oracles/functions.hpp"
 #include "oracles/tensor_core_table.hpp"
 
 namespace assay {
@@ -252,7 +254,45 @@ int FormulaCompiler::to_integer_type(const Expr& e, DType type) {
   n.type = type;
   n.args = {node(arg).integral ? arg : arithmetic(arg, e)};
   n.dims = node(n.args[0]).dims;
+  if (!node(n.args[0]).integral) n.saturates_at = conversion_width(n.args[0], type);
   return put(n, e.where);
+}
+
+bool FormulaCompiler::may_be_half(int id) const {
+  const Node& n = node(id);
+  if (n.integral) return false;
+  const auto any = [&] {
+    return std::any_of(n.args.begin(), n.args.end(), [&](int arg) { return may_be_half(arg); });
+  };
+  switch (n.op) {
+    case Op::load:
+    case Op::gather:
+    case Op::named:
+      return is_floating(n.type) && bit_width(n.type) <= 16;
+    case Op::settle:
+      return bit_width(n.type) <= 16 || any();
+    case Op::neg:
+    case Op::abs:
+    case Op::where:
+    case Op::max:
+    case Op::min:
+    case Op::max2:
+    case Op::min2:
+      return any();
+    case Op::function: {
+      const FunctionInfo* info = find_function(n.text);
+      return info != nullptr && info->exact && any();
+    }
+    default:
+      return bit_width(arithmetic_) <= 16;
+  }
+}
+
+// docs/judging/quantize.md has the table of what compilers emit.
+int FormulaCompiler::conversion_width(int id, DType type) const {
+  const bool from_cuda = contract_.source.language == Language::cuda;
+  const int least = may_be_half(id) ? 8 : from_cuda ? 32 : 16;
+  return std::max(least, bit_width(type));
 }
 
 int FormulaCompiler::largest_code(const Expr& e) {
@@ -314,7 +354,24 @@ int FormulaCompiler::elementwise_call(const Expr& e) {
   n.dims = union_dims(n.args);
   const bool weight = n.nonpositive;
   const int id = put(n, e.where);
+  if (const auto* how = documented_implementation(e.text, arithmetic_, contract_.accuracy.math))
+    return by_implementation(id, *how, e);
   return weight ? rescaled(id, difference, e) : id;
+}
+
+int FormulaCompiler::by_implementation(int function, const DocumentedImplementation& how,
+                                       const Expr& e) {
+  Bindings inner;
+  for (size_t i = 0; i < how.parameters.size(); ++i)
+    inner[std::string(how.parameters[i])] = {resolved(e.operands[i])};
+  const Bindings saved = std::exchange(bindings_, std::move(inner));
+  Node n;
+  n.op = Op::forms;
+  n.text = ".=";
+  n.args = {function, compile(*parse_expression(how.text, e.where))};
+  bindings_ = saved;
+  n.dims = node(function).dims;
+  return put(n, e.where);
 }
 
 bool FormulaCompiler::below_its_maximum(int id) const {

@@ -98,6 +98,7 @@ class NodeWork {
   void unary(Kernel kernel);
   template <typename Kernel>
   void binary(Kernel kernel);
+  void may_overflow();
   void publish(std::string_view operation, size_t argument);
   void settle();
   void function();

@@ -24,6 +24,22 @@ inline constexpr int kBlock = 256;
 /// Covers the roundings of one operation's bound: fewer than 64 nonnegative double operations.
 inline constexpr double kOutward = 1 + 0x1p-46;
 
+/// A number so large that of its exact value only a limit towards 0 is known (`vast`): v is that
+/// limit, e infinite, the deviation outwards infinite, and inwards it leaves a limit of what a
+/// correct kernel gives, which may be infinite. Every accumulator overflows to infinity there, but
+/// for f64's own last binades (docs/judging.md, "Exponential of a difference").
+inline constexpr double kLeastVast = 0x1p900;
+/// What e^x, x > 709, gives: far enough from double's end for a sum of some.
+inline constexpr double kVastExponential = 0x1p1016;
+/// The inner deviation of such numbers, relative to v.
+inline constexpr double kVastDeviation = 0x1p-8;
+
+/// The inner limit of a correct kernel's |value|; 0 for what is not vast.
+inline double vast_limit(double v, double e, double lo, double hi) {
+  const double limit = std::fabs(v) - (v > 0 ? lo : hi);
+  return e == HUGE_VAL && limit >= kLeastVast / 2 && std::isfinite(v) ? limit : 0;
+}
+
 /// Arrays that are read; never null.
 struct In {
   const double* v;
@@ -92,8 +108,9 @@ struct MatchFormat {
   double half_scale;  ///< 2^-p: half an ulp of a number whose binade starts at 1
   double min_normal;
   double largest;  ///< largest finite
-  /// The accumulator's smallest normal number: below it its spacing is absolute, and so is what
-  /// counts as weak (RULES.md, counts).
+  /// Below it numbers have an absolute spacing, and so has what counts as weak (RULES.md, counts):
+  /// the accumulator's smallest normal number, or where subnormals are flushed 32 of them, which are
+  /// then as far apart as they are from 0.
   double weak_floor = 0;
 };
 struct MatchTotals {

@@ -101,6 +101,44 @@ inline void repair_infinite_product(int n, In a, In b, Out o) {
   }
 }
 
+inline double limit_of(In x, int i) { return vast_limit(x.v[i], x.e[i], x.lo[i], x.hi[i]); }
+
+/// A vast number of that sign: neither it nor a correct kernel's is nearer to 0 than `limit`.
+inline void put_vast(Out o, int i, bool negative, double limit) {
+  const double size = limit < kVastExponential ? limit : kVastExponential;
+  o.v[i] = negative ? -size : size;
+  o.e[i] = 1 / 0.0;
+  o.lo[i] = negative ? 1 / 0.0 : size * kVastDeviation;
+  o.hi[i] = negative ? size * kVastDeviation : 1 / 0.0;
+}
+
+/// The least and the largest |x| of the exact value and a correct kernel's, where these agree to
+/// 2^-16 and have a sign; {0, infinity} otherwise. What a finite kernel's product then loses, at
+/// most 2^-16 of 2^1024, is within kVastDeviation.
+struct Sizes {
+  double least = 0;
+  double most = 1 / 0.0;
+};
+inline Sizes sizes_of(In x, int i) {
+  const double size = absolute(x.v[i]);
+  const double spread = x.e[i] + larger(x.lo[i], x.hi[i]);
+  if (!(spread <= size * 0x1p-16) || !finite(size) || size == 0) return {};
+  return {(size - spread) * (1 - 0x1p-50), (size + spread) * (1 + 0x1p-50)};
+}
+
+/// Products with a vast number stay vast, unless the other factor is small, or may be 0.
+inline void repair_vast_product(int n, In a, In b, Out o) {
+  for (int i = 0; i < n; ++i) {
+    const double limit_a = limit_of(a, i);
+    const double limit_b = limit_of(b, i);
+    if (limit_a == 0 && limit_b == 0) continue;
+    const double size_a = limit_a > 0 ? limit_a : sizes_of(a, i).least;
+    const double size_b = limit_b > 0 ? limit_b : sizes_of(b, i).least;
+    const double limit = size_a * size_b * (1 - 0x1p-50);
+    if (limit >= kLeastVast) put_vast(o, i, (a.v[i] < 0) != (b.v[i] < 0), limit);
+  }
+}
+
 // (a + s)(b + t) - ab = a t + b s + s t over the box of s and t.
 int mul(int n, In a, In b, bool exact, Out o) {
   Seen seen;
@@ -129,10 +167,14 @@ int mul(int n, In a, In b, bool exact, Out o) {
     const double up_a = b_unsure ? s : b.v[i] >= 0 ? a.hi[i] : a.lo[i];
     const double down_a = b_unsure ? s : b.v[i] >= 0 ? a.lo[i] : a.hi[i];
     const double cross = s * t;
+    any_odd |= finite(e) ? 0 : 1;
     put(o, i, v, e, am * down_b + bm * down_a + cross, am * up_b + bm * up_a + cross,
         a.e[i] + b.e[i], s + t, seen);
   }
-  if (any_odd != 0) repair_infinite_product(n, a, b, o);
+  if (any_odd != 0) {
+    repair_infinite_product(n, a, b, o);
+    repair_vast_product(n, a, b, o);
+  }
   return seen.flags() | (any_odd != 0 ? kAnyAllowance : 0);
 }
 
@@ -154,6 +196,7 @@ int neg(int n, In a, Out o) {
 
 int abs(int n, In a, Out o) {
   Seen seen;
+  uint64_t any_vast = 0;
 #pragma GCC ivdep
   for (int i = 0; i < n; ++i) {
     const double v = absolute(a.v[i]);
@@ -161,6 +204,7 @@ int abs(int n, In a, Out o) {
     const bool unsure = v < a.e[i] + both;
     const double lo = unsure ? both : a.v[i] >= 0 ? a.lo[i] : a.hi[i];
     const double hi = unsure ? both : a.v[i] >= 0 ? a.hi[i] : a.lo[i];
+    any_vast |= finite(a.e[i]) ? 0 : 1;
     o.v[i] = v;
     o.e[i] = a.e[i];
     o.lo[i] = lo;
@@ -168,6 +212,8 @@ int abs(int n, In a, Out o) {
     seen.error |= bits_of(a.e[i]);
     seen.allowance |= bits_of(lo) | bits_of(hi);
   }
+  for (int i = 0; i < n && any_vast != 0; ++i)
+    if (const double limit = limit_of(a, i); limit >= kLeastVast) put_vast(o, i, false, limit);
   return seen.flags();
 }
 
@@ -185,10 +231,30 @@ inline void repair_nan(int n, In a, In b, NanMode mode, Out o) {
   }
 }
 
+/// A vast operand is the maximum, or takes no part, where the other one is surely on its inner
+/// side.
+inline void repair_vast_maximum(int n, In a, In b, Out o) {
+  const auto one = [&](In x, In y, int i) {
+    const double limit = limit_of(x, i);
+    if (limit == 0) return;
+    if (x.v[i] > 0 && y.v[i] + (y.e[i] + y.hi[i]) < limit) put_vast(o, i, false, limit);
+    if (x.v[i] > 0 || !(y.v[i] - (y.e[i] + y.lo[i]) > -limit)) return;
+    o.v[i] = y.v[i];
+    o.e[i] = y.e[i];
+    o.lo[i] = y.lo[i];
+    o.hi[i] = y.hi[i];
+  };
+  for (int i = 0; i < n; ++i) {
+    one(a, b, i);
+    one(b, a, i);
+  }
+}
+
 // The kernel's maximum lies between the maxima of the lower and of the upper ends.
 int max2(int n, In a, In b, NanMode mode, Out o) {
   Seen seen;
   uint64_t any_nan = 0;
+  uint64_t any_vast = 0;
 #pragma GCC ivdep
   for (int i = 0; i < n; ++i) {
     const bool a_nan = a.v[i] != a.v[i];
@@ -199,6 +265,7 @@ int max2(int n, In a, In b, NanMode mode, Out o) {
     const double v = some_nan && mode != NanMode::ignore ? 0 / 0.0 : dropped;
     const double dev = a.lo[i] + a.hi[i] + b.lo[i] + b.hi[i];
     const double in_e = larger(a.e[i], b.e[i]);
+    any_vast |= finite(in_e) ? 0 : 1;
     // One side may be minus infinity: it takes no part then.
     const double up_a = a.v[i] + (a.e[i] + a.hi[i]);
     const double up_b = b.v[i] + (b.e[i] + b.hi[i]);
@@ -212,6 +279,7 @@ int max2(int n, In a, In b, NanMode mode, Out o) {
     put(o, i, v, in_e, lo, hi, in_e, dev, seen);
   }
   if (any_nan != 0) repair_nan(n, a, b, mode, o);
+  if (any_vast != 0) repair_vast_maximum(n, a, b, o);
   return seen.flags() | (any_nan != 0 ? kAnyNan | kAnyError | kAnyAllowance : 0);
 }
 
@@ -298,13 +366,17 @@ void hoist(int n, In dividend, In quotient, double relative, double absolute_par
 #pragma GCC ivdep
   for (int i = 0; i < n; ++i) {
     const double v = quotient.v[i];
-    const double size =
-        absolute(dividend.v[i]) + (dividend.e[i] + larger(dividend.lo[i], dividend.hi[i]));
-    const double top = absolute(v) + quotient.e[i] + larger(lo[i], hi[i]);
-    const double own = factor * top + absolute_part * size;
-    const bool counts = finite(v) & (size != 0);
-    const double wider_lo = (lo[i] + own) * kOutward;
-    const double wider_hi = (hi[i] + own) * kOutward;
+    // An end that is infinite stays so, and leaves the other one its own size.
+    const auto bounded = [](double by) { return by < 1 / 0.0 ? by : 0; };
+    const double size = absolute(dividend.v[i]) +
+                        (dividend.e[i] + larger(bounded(dividend.lo[i]), bounded(dividend.hi[i])));
+    const double known = absolute(v) + quotient.e[i];
+    const double own_lo = factor * (known + lo[i]) + absolute_part * size;
+    const double own_hi = factor * (known + hi[i]) + absolute_part * size;
+    const bool vast = (quotient.e[i] == 1 / 0.0) & (absolute(v) >= kLeastVast);  // has room for it
+    const bool counts = finite(v) & (size != 0) & !vast;
+    const double wider_lo = (lo[i] + own_lo) * kOutward;
+    const double wider_hi = (hi[i] + own_hi) * kOutward;
     lo[i] = counts ? wider_lo : lo[i];
     hi[i] = counts ? wider_hi : hi[i];
   }

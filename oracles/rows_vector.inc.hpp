@@ -99,10 +99,19 @@ ASSAY_INLINE Vec vproduct_residue(Vec a, Vec b, Vec p) {
   return ((ah * bh - p) + ah * bl + al * bh) + al * bl;
 }
 
-/// Some number beyond double's range, of which only a limit towards 0 is known: what exp gives
-/// there has an infinite error, and a deviation on the inner side that keeps the limit.
-ASSAY_INLINE Mask vast(const VecIn& b) { return ~vfinite(b.e) & (vabs(b.v) >= 0x1p1000); }
+/// rows::vast_limit, for four.
 ASSAY_INLINE Vec inner_limit(const VecIn& b) { return vabs(b.v) - (b.v > 0 ? b.lo : b.hi); }
+ASSAY_INLINE Mask vast(const VecIn& b) {
+  return (b.e == 1 / 0.0) & (inner_limit(b) >= kLeastVast / 2) & vfinite(b.v);
+}
+
+/// Quotients of a vast number by one that is not stay vast, unless that is large.
+inline void repair_vast_quotient(int n, In a, In b, Out o) {
+  for (int i = 0; i < n; ++i) {
+    const double limit = limit_of(a, i) / sizes_of(b, i).most * (1 - 0x1p-50);
+    if (limit >= kLeastVast) put_vast(o, i, (a.v[i] < 0) != (b.v[i] < 0), limit);
+  }
+}
 
 // (a + s)/(b + t) - a/b = (s - (a/b) t)/(b + t).
 int div(int n, In x, In y, Out o) {
@@ -110,6 +119,7 @@ int div(int n, In x, In y, Out o) {
   const Vec infinity = splat(1 / 0.0);
   const Vec any_value = splat(0 / 0.0);
   const Vec zero{};
+  Mask far{};
   const auto odd = [&](const VecIn& a, int i, Mask& found) {
     const VecIn b = load_four(y, i, 4);
     const Vec least = (vabs(b.v) - b.e) - vlarger(b.lo, b.hi);
@@ -135,6 +145,7 @@ int div(int n, In x, In y, Out o) {
   };
   each_four_or_plain(n, x, odd, plain, [&](const VecIn& a, int i, int count) {
     const VecIn b = load_four(y, i, count);
+    far |= ~vfinite(a.e);
     const Vec v = a.v / b.v;
     const Vec p = v * b.v;
     const Mask by_infinity = (v == 0) & ~vfinite(b.v);  // an exact 0, whose product would be NaN
@@ -147,22 +158,41 @@ int div(int n, In x, In y, Out o) {
     const Vec e = spread + (exact ? zero : vm * kHalfUlp + kTiny);
     const Vec s = vlarger(a.lo, a.hi);
     const Vec t = vlarger(b.lo, b.hi);
-    const Vec reach = bm - t;
-    // |exact quotient| <= vm + spread.
-    const Vec in_dev = s + (t == 0 ? zero : (vm + spread) * t);
-    const Vec bounded = reach > 0 ? in_dev / reach * (1 + 0x1p-50) : any_value;
-    const Vec dev = in_dev == 0 ? zero : bounded;
+    // Away from 0 by a larger dividend and a smaller divisor, towards it the other way; a divisor
+    // that grows, if to infinity, takes at most the quotient itself: |exact| <= vm + spread.
+    const Vec inward = b.v > 0 ? b.lo : b.hi;
+    const Vec outward = b.v > 0 ? b.hi : b.lo;
+    const Vec reach = bm - inward;
+    const Vec shrinks = outward < reach ? outward : reach;
+    const Mask sure = (vabs(a.v) > a.e) & (v != 0);
+    const Vec grown = a.v > 0 ? a.hi : a.lo;
+    const Vec shrunk = a.v > 0 ? a.lo : a.hi;
+    const Vec away_in = (sure ? grown : s) + (inward == 0 ? zero : (vm + spread) * inward);
+    const Vec toward_in = (sure ? shrunk : s) + (t == 0 ? zero : (vm + spread) * shrinks);
+    const Mask still = (s == 0) & (t == 0);
+    const auto bounded = [&](Vec in) {
+      const Vec by = reach > 0 ? in / reach * (1 + 0x1p-50) : any_value;
+      return still ? zero : by;
+    };
+    const Vec away = bounded(away_in);
+    const Vec toward = bounded(toward_in);
+    const Vec both = vlarger(away, toward);
+    const Vec up = v > 0 ? away : toward;
+    const Vec down = v > 0 ? toward : away;
     // A quotient that is not finite: by what may be no 0, or of what may be 0 or of either sign.
     const Mask moved_b = ~(reach > 0) & (b.e + t > 0);
     const Mask moved_a = (b.v == 0) & (a.e + s > 0) & (vabs(a.v) <= a.e + s);
     const Vec decides = (moved_a | moved_b) ? any_value : s + t;
     // Divided by what is vast: both the exact and a correct kernel's quotient lie next to 0.
     const Vec limit = (vabs(a.v) + a.e + s) / inner_limit(b) * (1 + 0x1p-50);
-    const Mask vanishes = vast(b) & (inner_limit(b) > 0x1p999) & vfinite(a.v) & vfinite(limit);
+    const Mask vanishes = vast(b) & vfinite(a.v) & vfinite(limit);
     const Vec all_e = vanishes ? limit : e;
-    const Vec all_dev = vanishes ? 2 * limit : dev;
-    vput(o, i, count, v, all_e, all_dev, all_dev, a.e + b.e, decides, seen);
+    const Vec near = 2 * limit;
+    const Vec lo = vanishes ? near : sure ? down : both;
+    const Vec hi = vanishes ? near : sure ? up : both;
+    vput(o, i, count, v, all_e, lo, hi, a.e + b.e, decides, seen);
   });
+  if (any(far)) repair_vast_quotient(n, x, y, o);
   return seen.flags();
 }
 
@@ -237,9 +267,8 @@ int exp(int n, In x, const Accuracy& accuracy, const Rounding& rounding, Out o) 
     const Mask is_finite = vfinite(a.v);
     const Mask huge = a.v > 709;
     const Mask none = a.v < -707;  // below every format: 0, give or take 2^-1000
-    // Exact values beyond double's range: some number above 2^1022, with an infinite error. A
-    // kernel's is no smaller, and may be infinite (e^709 > 1.8 x 2^1022).
-    const Vec edge = is_finite ? splat(0x1p1022) : a.v;
+    // Next to double's end and beyond: vast. A kernel's is infinite, or as close as f64 has it.
+    const Vec edge = is_finite ? splat(kVastExponential) : a.v;
     const Mask is_vast = is_finite & (a.v - a.e - a.lo > 709);
     const Vec large = huge ? edge : core;
     const Vec number = none ? zero : large;
@@ -261,7 +290,7 @@ int exp(int n, In x, const Accuracy& accuracy, const Rounding& rounding, Out o) 
     const Vec fall = special ? zero : top * down + own;
     const Vec least = fall < top ? fall : top;  // a correct exponential is not negative
     const Vec hi = is_vast ? infinity : rise;
-    const Vec lo = is_vast ? splat(0x1p1000) : least;
+    const Vec lo = is_vast ? splat(kVastExponential * kVastDeviation) : least;
     vput(o, i, count, v, e, lo, hi, h, reach, seen);
   });
   if (!any(far)) return seen.flags();
@@ -270,6 +299,7 @@ int exp(int n, In x, const Accuracy& accuracy, const Rounding& rounding, Out o) 
     const double up = x.hi[i];
     if ((larger(up, x.lo[i]) <= 1 && x.e[i] <= 1) || !finite(o.v[i])) continue;
     const double down = x.lo[i];
+    if (x.v[i] - x.e[i] - down > 709) continue;  // vast
     if (up != up || down != down || (up == down && !finite(up))) {
       o.lo[i] = o.hi[i] = 0 / 0.0;  // an exponent that may be NaN
       continue;
@@ -282,13 +312,26 @@ int exp(int n, In x, const Accuracy& accuracy, const Rounding& rounding, Out o) 
     const double reach = x.v[i] + x.e[i] + up;
     const double end = reach < accuracy.argument_limit ? reach : accuracy.argument_limit;
     const double top = upper_end(end);
-    const double far_argument = end < 0 ? larger(-end, up - x.v[i]) : end;
-    const Vec own = vpublished(splat(top), splat(far_argument < 1000 ? far_argument : 1000),
-                               accuracy, rounding);
-    o.hi[i] = finite(top) ? (top + own[0] + rounding.eta) * kOutward : top;
-    o.lo[i] = o.v[i] + o.e[i];
+    const auto own = [&](double size, double argument) {
+      const double far_argument = absolute(argument) < 1000 ? absolute(argument) : 1000;
+      return vpublished(splat(size), splat(far_argument), accuracy, rounding)[0] + rounding.eta;
+    };
+    o.hi[i] =
+        finite(top) ? (top + own(top, end < 0 ? larger(-end, up - x.v[i]) : end)) * kOutward : top;
+    // The lower end; a correct exponential is not negative.
+    const double bottom = x.v[i] - x.e[i] - down;
+    const double least = bottom > -707 && bottom < 709 ? exp_core(bottom) * (1 - 0x1p-40) : 0;
+    const double floor = larger(least - own(least, bottom), 0);
+    o.lo[i] = o.v[i] + o.e[i] - floor * (1 - 0x1p-50);
   }
   return seen.flags();
+}
+
+/// What a result of at most this size loses by underflow: half the smallest subnormal, or flushed,
+/// itself.
+ASSAY_INLINE Vec vunderflow(Vec size, const Rounding& r) {
+  const Vec eta = splat(r.eta);
+  return r.smallest > 0 ? eta : (size < eta ? size : eta) + r.eta * r.u;
 }
 
 int settle(int n, In x, const Rounding& r, double* lo, double* hi) {
@@ -309,13 +352,16 @@ int settle(int n, In x, const Rounding& r, double* lo, double* hi) {
     const Vec wide = vlarger(a.lo, a.hi);
     const Mask exact = fits & normal & (a.e == 0) & (wide == 0) & (m <= r.largest);
     const Mask plain = ~vfinite(a.v) | (exact & (once | (a.v == 0)));
-    const Vec top = vast(a) ? m + (a.v > 0 ? a.lo : a.hi) : m + a.e + wide;
-    const Vec own = plain ? zero : u * top + r.eta;
-    const Mask over = (own > 0) & (top >= limit);
-    const Vec down = (a.lo + own) * kOutward;
-    const Vec up = (a.hi + own) * kOutward;
-    const Vec up_out = (over & ~(a.v + a.hi < 0)) ? infinity : up;
-    const Vec down_out = (over & ~(a.v - a.lo > 0)) ? infinity : down;
+    // Rounding is monotonic: each end errs by itself.
+    const Vec known = vast(a) ? zero : a.e;
+    const auto rounded = [&](Vec by) {
+      return (by + (plain ? zero : u * (m + known + by) + vunderflow(m + known + by, r))) *
+             kOutward;
+    };
+    const Mask over_up = ~plain & (a.v + known + a.hi >= limit);
+    const Mask over_down = ~plain & (known + a.lo - a.v >= limit);
+    const Vec up_out = over_up ? infinity : rounded(a.hi);
+    const Vec down_out = over_down ? infinity : rounded(a.lo);
     store_some(lo + i, down_out, count);
     store_some(hi + i, up_out, count);
     allowance |= (Mask)down_out | (Mask)up_out;
@@ -331,13 +377,17 @@ int publish(int n, In x, const Accuracy& accuracy, const Rounding& rounding, Out
     const VecIn f = load_four({o.v, o.e, o.lo, o.hi}, i, count);
     const Vec spread = a.e + vlarger(a.lo, a.hi);
     const Vec most = vabs(a.v) + spread;
-    const Vec least = vlarger(vabs(a.v) - spread, zero);
+    const Vec least = vlarger(inner_limit(a) - (vast(a) ? zero : a.e), zero);
     const Mask documented = (least >= accuracy.low) & (most <= accuracy.high);
     const Vec magnitude = vabs(f.v) + f.e + vlarger(f.lo, f.hi);
-    const Vec own = vpublished(magnitude, most, accuracy, rounding) + rounding.eta;
-    const Vec known = documented ? own : any_value;
-    // An infinity that the exact operation gives too: but a / b by way of 1 / b, which vanishes for
-    // large b, makes NaN of it.
+    const Vec own =
+        vpublished(magnitude, most, accuracy, rounding) + vunderflow(magnitude, rounding);
+    // Beyond the range (of a divisor) a / b is 0, by way of 1 / b, or as within it; an infinite a
+    // makes NaN of such a 0.
+    const Mask vanishes = (least >= accuracy.low) & (most > accuracy.high) & vfinite(magnitude) &
+                          vfinite(f.lo + f.hi);
+    const Vec beyond_own = vanishes ? magnitude + own : any_value;
+    const Vec known = documented ? own : beyond_own;
     const Mask beyond = (most > accuracy.high) & vfinite(most);
     const Vec added = ((f.v == f.v) & (vfinite(f.v) | beyond)) ? known : zero;
     const Vec lo = (f.lo + added) * kOutward;
@@ -367,11 +417,13 @@ MatchTotals match(int n, In x, const double* got, const MatchFormat& format, uin
     const Vec dev = d > 0 ? a.hi : a.lo;
     const Vec wide = vlarger(a.lo, a.hi);
     const Vec room = half * (1 - 0x1p-20) + dev * (1 - 0x1p-40);
-    const Mask near = (size * (1 + 0x1p-50) + a.e <= room) & (gm <= format.largest);
+    const Mask near =
+        (size * (1 + 0x1p-50) + a.e <= room) & (gm <= format.largest) & (a.e < 1 / 0.0);
     const Mask both_nan = (a.v != a.v) & (g != g) & (wide == 0);
     const Mask same_infinity = (a.v == g) & ~vfinite(a.v) & (wide == 0);
     const Mask good = near | both_nan | same_infinity;
-    const Mask is_weak = wide > 0.25 * vlarger(vabs(a.v), splat(format.weak_floor));
+    // Vast numbers are judged by their limit: infinity alone is right.
+    const Mask is_weak = (wide > 0.25 * vlarger(vabs(a.v), splat(format.weak_floor))) & ~vast(a);
     const Mask counts = near & ~is_weak & (dev > 0);
     const Vec over = vlarger(size - half, zero);
     const Vec used = counts ? over / dev : zero;

@@ -35,6 +35,14 @@ TEST(AccuracyTable, PublishedFigures) {
   EXPECT_EQ(figure("erf", DType::f32, MathMode::fast).base, 2);
 }
 
+TEST(AccuracyTable, WhatHasNoRangeHasAnImplementation) {
+  for (const AccuracyRow& row : accuracy_table()) {
+    const auto* how = documented_implementation(row.function, row.format, row.mode);
+    EXPECT_EQ(how == nullptr, row.low < row.high) << row.function;
+    EXPECT_TRUE(how == nullptr || !how->source.empty()) << row.function;
+  }
+}
+
 TEST(Functions, NearestValuesAgreeWithTheLibrary) {
   for (const double x : {0.125, 0.75, 1.5, 3.0}) {
     const auto near = [x](const char* f, double expected) {

@@ -103,5 +103,18 @@ TEST(Forms, EndsAreThoseOfTheFunction) {
   }
 }
 
+// The exponent of the form by exp is off by more than 1 from x = -3600 on: its quotient is 0.
+TEST(Forms, HugeExponentsKeepTheirLimit) {
+  for (const float x : {-3000.0f, -3700.0f, -60000.0f}) {
+    const Verdict right = judged("gelu_tanh(a)", x, -0.0f);
+    EXPECT_EQ(right.outcome, Outcome::pass) << x << told(right);
+    EXPECT_EQ(right.no_bound, 0) << x;
+    for (const float got : {-1.0f, 1.0f, x, NAN})
+      EXPECT_EQ(judged("gelu_tanh(a)", x, got).outcome, Outcome::mismatch) << x << got;
+  }
+  EXPECT_EQ(judged("gelu_tanh(a)", 60000, 60000).no_bound, 0);
+  EXPECT_EQ(judged("gelu_tanh(a)", 60000, 59000).outcome, Outcome::mismatch);
+}
+
 }  // namespace
 }  // namespace assay

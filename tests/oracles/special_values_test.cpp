@@ -266,6 +266,33 @@ TEST(SpecialValues, DividedByAnOverflowingExponentialIsZero) {
   }
 }
 
+// An f32's exponential may be infinite, and what follows from it; nothing else is (R7).
+TEST(SpecialValues, AnInfiniteDivisorWidensToZeroAlone) {
+  const std::string naive = "[policy]\nnan = \"propagate\"\nrange = \"naive\"\n";
+  const auto outcome = [&](const char* formula, float x, float got, const char* accuracy = "") {
+    return Line(line_contract("f32", formula, accuracy + naive), {x})({got}).outcome;
+  };
+  const char* fast = "[accuracy]\nmath = \"fast\"\n";
+  for (const float x : {-95.0f, -152.0f, -500.0f, -1000.0f}) {
+    for (const char* formula : {"x / (1 + exp(-x))", "silu(x)"}) {
+      for (const float got : {0.0f, -0.0f}) {
+        EXPECT_EQ(outcome(formula, x, got), Outcome::pass) << formula << x;
+        EXPECT_EQ(outcome(formula, x, got, fast), Outcome::pass) << formula << x;
+      }
+      for (const float got : {5.0f, -5.0f, 1e-20f, INFINITY, NAN}) {
+        EXPECT_EQ(outcome(formula, x, got), Outcome::mismatch) << formula << x << got;
+        EXPECT_EQ(outcome(formula, x, got, fast), Outcome::mismatch) << formula << x << got;
+      }
+    }
+  }
+  // e^89 is infinite in f32, although a third of it, or its logarithm, is not.
+  EXPECT_EQ(outcome("exp(x) / 3", 89, INFINITY), Outcome::pass);
+  EXPECT_EQ(outcome("exp(x) / 3", 89, 1.4e38f), Outcome::mismatch);
+  EXPECT_EQ(outcome("log1p(exp(x))", 89, INFINITY), Outcome::pass);
+  EXPECT_EQ(outcome("log1p(exp(x))", 89, 89), Outcome::pass);
+  EXPECT_EQ(outcome("log1p(exp(x))", 89, 88), Outcome::mismatch);
+}
+
 TEST(SpecialValues, AnOverflowingExponentialIsInfinite) {
   EXPECT_EQ(line("exp(x)", 1000, INFINITY).outcome, Outcome::pass);
   EXPECT_EQ(line("exp(x)", 1000, INFINITY).no_bound, 0);
@@ -288,6 +315,26 @@ TEST(SpecialValues, AnOverflowingExponentialIsInfinite) {
     EXPECT_EQ(narrow(NAN), Outcome::pass) << x;
     EXPECT_EQ(narrow(448), Outcome::mismatch) << x;
   }
+  // Products, quotients and maxima keep the limit.
+  for (const char* formula : {"2 * exp(x)", "exp(x) * exp(x)", "exp(x) / 3", "exp(x) * 0.001",
+                              "max(exp(x), 5)", "abs(-exp(x))", "exp2(x * 1.4426950408889634)"}) {
+    EXPECT_EQ(line(formula, 5000, INFINITY).outcome, Outcome::pass) << formula;
+    EXPECT_EQ(line(formula, 5000, INFINITY).no_bound, 0) << formula;
+    for (const float got : {-INFINITY, NAN, 7.0f, kMax, -1.0f})
+      EXPECT_EQ(line(formula, 5000, got).outcome, Outcome::mismatch) << formula << got;
+  }
+  EXPECT_EQ(line("exp(x) * (0 - 3)", 5000, -INFINITY).outcome, Outcome::pass);
+  EXPECT_EQ(line("exp(x) * (0 - 3)", 5000, INFINITY).outcome, Outcome::mismatch);
+  EXPECT_EQ(line("exp(x) * (x - x)", 5000, 0).no_bound, 1);
+  // Its logarithm is finite, but infinite where the exponential was.
+  for (const float x : {750.0f, 1000.0f}) {
+    for (const float got : {x, INFINITY})
+      EXPECT_EQ(line("log1p(exp(x))", x, got).outcome, Outcome::pass) << x << got;
+    for (const float got : {5.0f, 0.99f * x, -INFINITY, NAN})
+      EXPECT_EQ(line("log1p(exp(x))", x, got).outcome, Outcome::mismatch) << x << got;
+  }
+  EXPECT_EQ(line("log1p(exp(x))", 0x1p100f, 0x1p100f).no_bound, 1);  // beyond all tiers
+  EXPECT_EQ(line("log1p(exp(x))", 0x1p100f, 5.0f).outcome, Outcome::mismatch);
   // A quotient of two of them is any number, or NaN.
   for (const float got : {NAN, 1.0f})
     EXPECT_EQ(line("exp(x) / (1 + exp(x))", 1000, got).no_bound, 1);
