@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "devices/ptx/counters.hpp"
 #include "devices/ptx/module.hpp"
 #include "devices/ptx/semantics.hpp"
 
@@ -170,7 +171,10 @@ struct alignas(64) MicroOp {
                         ///< tensor: in Code::fragments
   int32_t other = -1;   ///< branch: block entered by the other lanes; call: block after it
   int32_t site = -1;    ///< index in Code::sites
-  int32_t access = -1;  ///< coverage number of a memory instruction
+  /// Coverage number (counters.hpp), -1: none. Of a memory or a floating instruction; of a branch's
+  /// or jump's edge to `target` (that to `other` is the one before); of brx' first target's edge; of
+  /// the callee's entry.
+  int32_t counter = -1;
   bool pa_negated = false;
   bool pb_negated = false;
   bool sets_carry = false;
@@ -178,6 +182,7 @@ struct alignas(64) MicroOp {
   bool is_copy = false;  ///< d = a, of one width
   uint8_t b_width = 0, c_width = 0;  ///< computing: bytes of an element of b and c
   uint8_t read_bytes = 0;            ///< of an element of a and b when not all: 8-bit types
+  ResultFormat result = ResultFormat::none;  ///< of a floating instruction: what `d` holds
 };
 static_assert(sizeof(MicroOp) == 128);
 
@@ -228,7 +233,6 @@ struct FragmentRows {
 
 struct Block {
   int32_t pc = 0;
-  int32_t coverage = -1;     ///< number among all blocks of the module
   int32_t instructions = 0;  ///< of the PTX text
 };
 

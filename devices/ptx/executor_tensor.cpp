@@ -43,6 +43,7 @@ void Executor::tensor(WarpState& warp, const std::vector<Participant>& all) {
     }
     throw Stop{RunStatus::fault};
   }
+  if (op.result == ResultFormat::none) note_access(op, mask, mask);
   switch (ins.op) {
     case Op::ldmatrix:
       return load_matrices(op, ins);
@@ -338,6 +339,8 @@ void Executor::matrix_product(const MicroOp& op, const Instruction& ins) {
   for (int i = 0; i < fd.elements(); ++i) bits[i] = element_bits(ins.type, d[i]);
   scatter(registers, 0, fd, bits, dirty ? &ud : nullptr);
   if (dirty) set_fragment_trails(registers, 0, fd, [&](int element) { return trails[element]; });
+  if (!looking_ || op.result == ResultFormat::none) return;
+  for (size_t k = 0; k < registers.results; ++k) note_result(op, frame_row(registers.rows[k]), ~0u);
 }
 
 /// wmma.load and wmma.store: a matrix in memory with a stride between its rows or columns. The

@@ -37,6 +37,7 @@ struct RegionSpec {
   int64_t undefined_from = std::numeric_limits<int64_t>::max();  ///< so do bytes from here on
   bool judged = false;     ///< storing an undefined value here is a finding
   bool owned = false;      ///< each element is written by one block alone
+  int64_t operand_bytes = 0;  ///< of an operand: its own bytes, of which coverage watches both ends
   FillFunction fill;       ///< null: zeros
 };
 
@@ -47,6 +48,7 @@ struct Page {
   int32_t region = -1;
   int32_t low = 0;  ///< bytes [low, high) of the page belong to the region
   int32_t high = 0;
+  uint8_t ends = 0;  ///< kFirstElement, kLastElement: the page holds that byte of an operand
   bool has_undefined = false;
   bool written = false;      ///< by the current launch
 };

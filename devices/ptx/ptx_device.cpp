@@ -203,10 +203,11 @@ std::map<int, int> PtxDevice::add_operands(const Instance& instance, const RunOp
     spec.base = buffer_address(tensor);
     spec.element_bytes = std::max(1, byte_size(tensor.dtype));
     spec.bytes = tensor.storage_bytes();
-    if (options.definedness && tensor.spec->overread != nullptr) {
-      const int64_t past = instance.evaluate(*tensor.spec->overread);
-      spec.undefined_from = spec.bytes - std::max<int64_t>(past, 0) * spec.element_bytes;
-    }
+    const int64_t past = tensor.spec->overread == nullptr
+                             ? 0
+                             : std::max<int64_t>(instance.evaluate(*tensor.spec->overread), 0) *
+                                   spec.element_bytes;
+    if (options.definedness && past > 0) spec.undefined_from = spec.bytes - past;
     spec.writable = tensor.is_written();
     const OperandKind kind = tensor.spec->kind;
     spec.undefined =
@@ -214,6 +215,7 @@ std::map<int, int> PtxDevice::add_operands(const Instance& instance, const RunOp
     spec.judged = tensor.is_judged();
     spec.owned = tensor.is_judged() && instance.launches.size() == 1 &&
                  instance.contract->find_ownership(tensor.spec->name) != nullptr;
+    spec.operand_bytes = spec.bytes - past;
     const Defect defect =
         options.defect.operand == tensor.position ? options.defect : Defect{};
     spec.fill = [&instance, &tensor, defect](int64_t first, int64_t count, uint8_t* out) {
@@ -309,7 +311,7 @@ void PtxDevice::launch_all(const Instance& instance, const std::vector<Program>&
   if (!began) return;
   for (Diagnostic& d : machine_.diagnostics()) run.diagnostics.push_back(std::move(d));
   machine_.diagnostics().clear();
-  run.coverage = machine_.coverage();
+  run.coverage = machine_.take_coverage();
   run.lane_instructions = machine_.lane_instructions();
 }
 
@@ -317,7 +319,8 @@ void PtxDevice::launch_all(const Instance& instance, const std::vector<Program>&
 void PtxDevice::tell_strays(const Instance& instance, const std::vector<Program>& programs,
                             const RunOptions& options, StrayStores& strays, Run& run) {
   RunOptions plain = options;
-  plain.definedness = plain.wrap = plain.races = plain.coverage = false;
+  plain.definedness = plain.wrap = plain.races = plain.barriers = plain.narrow = false;
+  plain.coverage = false;
   machine_.renew_memory();
   add_operands(instance, plain);
   std::vector<Diagnostic> found;
