@@ -113,7 +113,44 @@ inline void repair_vast_quotient(int n, In a, In b, Out o) {
   }
 }
 
-// (a + s)/(b + t) - a/b = (s - (a/b) t)/(b + t).
+struct VecSides {
+  Vec lo, hi;
+};
+
+/// What a quotient v = a / b may deviate by: (a + s)/(b + t) - a/b = (s - (a/b) t)/(b + t). Away from
+/// 0 by a larger dividend and a smaller divisor, towards it the other way; a divisor that grows, if to
+/// infinity, takes at most the quotient itself: |exact| <= vm + spread. `in_reach`: the divisor is
+/// known to stay on its side of 0.
+template <bool in_reach>
+ASSAY_INLINE VecSides quotient_sides(const VecIn& a, const VecIn& b, Vec v, Vec vm, Vec spread,
+                                     Vec bm) {
+  const Vec zero{};
+  const Vec s = vlarger(a.lo, a.hi);
+  const Vec t = vlarger(b.lo, b.hi);
+  const Vec inward = b.v > 0 ? b.lo : b.hi;
+  const Vec outward = b.v > 0 ? b.hi : b.lo;
+  const Vec reach = bm - inward;
+  const Vec shrinks = outward < reach ? outward : reach;
+  const Mask sure = (vabs(a.v) > a.e) & (v != 0);
+  const Vec grown = a.v > 0 ? a.hi : a.lo;
+  const Vec shrunk = a.v > 0 ? a.lo : a.hi;
+  const Vec away_in = (sure ? grown : s) + (inward == 0 ? zero : (vm + spread) * inward);
+  const Vec toward_in = (sure ? shrunk : s) + (t == 0 ? zero : (vm + spread) * shrinks);
+  const Mask still = (s == 0) & (t == 0);
+  const auto bounded = [&](Vec in, Vec& out) {
+    out = in / reach * (1 + 0x1p-50);
+    if (!in_reach) out = reach > 0 ? out : splat(0 / 0.0);
+    out = still ? zero : out;
+  };
+  Vec away, toward;
+  bounded(away_in, away);
+  bounded(toward_in, toward);
+  const Vec both = vlarger(away, toward);
+  const Vec up = v > 0 ? away : toward;
+  const Vec down = v > 0 ? toward : away;
+  return {sure ? down : both, sure ? up : both};
+}
+
 int div(int n, In x, In y, Out o) {
   VecSeen seen;
   const Vec infinity = splat(1 / 0.0);
@@ -137,11 +174,8 @@ int div(int n, In x, In y, Out o) {
     const Vec in_e = b.e == 0 ? a.e : a.e + vm * b.e;
     const Vec spread = in_e / bm;
     const Vec e = spread + (exact ? zero : vm * kHalfUlp + kTiny);
-    const Vec s = vlarger(a.lo, a.hi);
-    const Vec t = vlarger(b.lo, b.hi);
-    const Vec in_dev = s + (t == 0 ? zero : (vm + spread) * t);
-    const Vec dev = in_dev / (bm - t) * (1 + 0x1p-50);
-    vput(o, i, 4, v, e, dev, dev, zero, zero, seen);
+    const VecSides sides = quotient_sides<true>(a, b, v, vm, spread, bm);
+    vput(o, i, 4, v, e, sides.lo, sides.hi, zero, zero, seen);
   };
   each_four_or_plain(n, x, odd, plain, [&](const VecIn& a, int i, int count) {
     const VecIn b = load_four(y, i, count);
@@ -158,27 +192,8 @@ int div(int n, In x, In y, Out o) {
     const Vec e = spread + (exact ? zero : vm * kHalfUlp + kTiny);
     const Vec s = vlarger(a.lo, a.hi);
     const Vec t = vlarger(b.lo, b.hi);
-    // Away from 0 by a larger dividend and a smaller divisor, towards it the other way; a divisor
-    // that grows, if to infinity, takes at most the quotient itself: |exact| <= vm + spread.
-    const Vec inward = b.v > 0 ? b.lo : b.hi;
-    const Vec outward = b.v > 0 ? b.hi : b.lo;
-    const Vec reach = bm - inward;
-    const Vec shrinks = outward < reach ? outward : reach;
-    const Mask sure = (vabs(a.v) > a.e) & (v != 0);
-    const Vec grown = a.v > 0 ? a.hi : a.lo;
-    const Vec shrunk = a.v > 0 ? a.lo : a.hi;
-    const Vec away_in = (sure ? grown : s) + (inward == 0 ? zero : (vm + spread) * inward);
-    const Vec toward_in = (sure ? shrunk : s) + (t == 0 ? zero : (vm + spread) * shrinks);
-    const Mask still = (s == 0) & (t == 0);
-    const auto bounded = [&](Vec in) {
-      const Vec by = reach > 0 ? in / reach * (1 + 0x1p-50) : any_value;
-      return still ? zero : by;
-    };
-    const Vec away = bounded(away_in);
-    const Vec toward = bounded(toward_in);
-    const Vec both = vlarger(away, toward);
-    const Vec up = v > 0 ? away : toward;
-    const Vec down = v > 0 ? toward : away;
+    const VecSides sides = quotient_sides<false>(a, b, v, vm, spread, bm);
+    const Vec reach = bm - (b.v > 0 ? b.lo : b.hi);
     // A quotient that is not finite: by what may be no 0, or of what may be 0 or of either sign.
     const Mask moved_b = ~(reach > 0) & (b.e + t > 0);
     const Mask moved_a = (b.v == 0) & (a.e + s > 0) & (vabs(a.v) <= a.e + s);
@@ -188,8 +203,8 @@ int div(int n, In x, In y, Out o) {
     const Mask vanishes = vast(b) & vfinite(a.v) & vfinite(limit);
     const Vec all_e = vanishes ? limit : e;
     const Vec near = 2 * limit;
-    const Vec lo = vanishes ? near : sure ? down : both;
-    const Vec hi = vanishes ? near : sure ? up : both;
+    const Vec lo = vanishes ? near : sides.lo;
+    const Vec hi = vanishes ? near : sides.hi;
     vput(o, i, count, v, all_e, lo, hi, a.e + b.e, decides, seen);
   });
   if (any(far)) repair_vast_quotient(n, x, y, o);

@@ -175,10 +175,10 @@ struct alignas(64) MicroOp {
   /// or jump's edge to `target` (that to `other` is the one before); of brx' first target's edge; of
   /// the callee's entry.
   int32_t counter = -1;
-  bool pa_negated = false;
-  bool pb_negated = false;
-  bool sets_carry = false;
-  bool uses_carry = false;
+  bool pa_negated : 1 = false;
+  bool pb_negated : 1 = false;
+  bool sets_carry : 1 = false;
+  bool uses_carry : 1 = false;
   bool is_copy = false;  ///< d = a, of one width
   uint8_t b_width = 0, c_width = 0;  ///< computing: bytes of an element of b and c
   uint8_t read_bytes = 0;            ///< of an element of a and b when not all: 8-bit types

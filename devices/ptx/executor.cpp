@@ -197,13 +197,13 @@ void Executor::result_defined(uint32_t flag, Slot slot, int width, uint32_t mask
   }
 }
 
-/// An instruction whose effect is its results.
+/// An instruction whose effect is its results. Coverage does not look: they may be no results.
 void Executor::run_computing(const MicroOp& op, uint32_t mask) {
   switch (op.kind) {
     case Kind::compute:
-      return compute<true>(op, mask);
+      return compute<true, false>(op, mask);
     case Kind::compute_pred:
-      return compute_pred<true>(op, mask);
+      return compute_pred<true, false>(op, mask);
     case Kind::pack:
       return pack(op, mask);
     case Kind::unpack:

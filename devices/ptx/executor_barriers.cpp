@@ -284,7 +284,7 @@ void Executor::watch_joins(const WarpState& warp) {
     watched.pc = barrier.first_pc;
     size_t i = 0;
     for (int32_t b : joins_.behind(*code_, watched.pc)) {
-      watched.entries[i++] = block_hits[code_->blocks[b].coverage];
+      watched.entries[i++] = joins_.entries(b, seen_->edges);
     }
     watched_barriers_.push_back(watched);
   }
@@ -296,7 +296,7 @@ void Executor::check_left(WarpState& left) {
     const std::vector<int32_t>& behind = joins_.behind(*code_, watched.pc);
     for (size_t i = 0; i < behind.size(); ++i) {
       const Block& entered = code_->blocks[behind[i]];
-      if (block_hits[entered.coverage] == watched.entries[i]) continue;
+      if (joins_.entries(behind[i], seen_->edges) == watched.entries[i]) continue;
       for (const auto& warp : left.block->warps) {
         for (const Group& g : warp->groups) {
           if (g.wait != Wait::barrier || g.pc != watched.pc) continue;

@@ -16,6 +16,10 @@ void Joins::make(const Code& code) {
   std::sort(starts_.begin(), starts_.end());
   for (size_t i = 0; i < starts_.size(); ++i) {
     Node& node = nodes_[static_cast<size_t>(starts_[i].second)];
+    const auto leads = [&](int32_t to, int32_t edge) {
+      node.next.push_back(to);
+      nodes_[static_cast<size_t>(to)].entered_by.push_back(edge);
+    };
     const int32_t end = i + 1 < starts_.size() ? starts_[i + 1].first
                                                : static_cast<int32_t>(code.ops.size());
     for (int32_t pc = starts_[i].first; pc < end; ++pc) {
@@ -24,15 +28,18 @@ void Joins::make(const Code& code) {
         case Kind::nop:
           break;
         case Kind::jump:
-          node.next.push_back(op.target);
+          leads(op.target, op.counter);
           break;
         case Kind::branch:
-          node.next.insert(node.next.end(), {op.target, op.other});
+          leads(op.target, op.counter);
+          leads(op.other, op.counter - 1);
           node.last_work = pc;
           break;
         case Kind::branch_index: {
           const auto& targets = code.sites[static_cast<size_t>(op.site)].targets;
-          node.next.insert(node.next.end(), targets.begin(), targets.end());
+          for (size_t t = 0; t < targets.size(); ++t) {
+            leads(targets[t], op.counter + static_cast<int32_t>(t));
+          }
           node.last_work = pc;
           break;
         }
@@ -102,6 +109,14 @@ bool Joins::passed(const Code& code, int32_t here, int32_t there) {
   const bool answer = (from == to || leads_through(from, to)) && !reaches(to, from);
   answers_.emplace(key, answer);
   return answer;
+}
+
+uint32_t Joins::entries(int32_t block, const std::vector<uint32_t>& edges) const {
+  uint32_t sum = 0;
+  for (int32_t edge : nodes_[static_cast<size_t>(block)].entered_by) {
+    sum += edges[static_cast<size_t>(edge)];
+  }
+  return sum;
 }
 
 const std::vector<int32_t>& Joins::behind(const Code& code, int32_t here) {

@@ -20,12 +20,16 @@ class Joins {
   bool passed(const Code& code, int32_t here, int32_t there);
   /// The blocks whose entry has passed `here`; at most kMostBehind of them.
   const std::vector<int32_t>& behind(const Code& code, int32_t here);
+  /// How often a block of the program last asked about was entered from others, by the counts of
+  /// the module's edges (counters.hpp).
+  uint32_t entries(int32_t block, const std::vector<uint32_t>& edges) const;
 
   static constexpr size_t kMostBehind = 8;
 
  private:
   struct Node {
     std::vector<int32_t> next;
+    std::vector<int32_t> entered_by;  ///< counters of the edges that lead here
     int32_t last_work = -1;  ///< its last op that does more than to return or to go on
     bool ends = false;       ///< returns or exits
   };
