@@ -124,7 +124,7 @@ int div(int n, In x, In y, Out o) {
     const Vec grown = a.v > 0 ? a.hi : a.lo;
     const Vec shrunk = a.v > 0 ? a.lo : a.hi;
     const Vec away_in = (sure ? grown : s) + (inward == 0 ? zero : (vm + spread) * inward);
-    const Vec toward_in = (sure ? shrunk : s) + (t == 0 ? zero : (vm + spread) * shrinks);
+    const Vec toward_in = (sure ? shrunk : s) + (shrinks == 0 ? zero : (vm + spread) * shrinks);
     const Mask still = (s == 0) & (t == 0);
     const auto bounded = [&](Vec in) {
       const Vec by = reach > 0 ? in / reach * (1 + 0x1p-50) : any_value;
@@ -187,6 +187,15 @@ ASSAY_INLINE Vec vpublished(Vec magnitude, Vec argument, const Accuracy& accurac
   return k * ulp + accuracy.absolute + accuracy.relative * magnitude;
 }
 
+/// What a result within these sizes loses by underflow: half the smallest subnormal, or flushed,
+/// itself. Normal numbers are not flushed; 2^-10 covers the rounding or published error that is not
+/// in `least`.
+ASSAY_INLINE Vec vunderflow(Vec least, Vec most, const Rounding& r) {
+  const Vec eta = splat(r.eta);
+  const Vec flushed = least * (1 - 0x1p-10) >= r.min_normal ? Vec{} : most < eta ? most : eta;
+  return r.smallest > 0 ? eta : flushed + r.eta * r.u;
+}
+
 int exp(int n, In x, const Accuracy& accuracy, const Rounding& rounding, Out o) {
   VecSeen seen;
   Mask far{};
@@ -219,8 +228,8 @@ int exp(int n, In x, const Accuracy& accuracy, const Rounding& rounding, Out o) 
     const Vec grown = a.hi * (1 + a.hi);
     const Mask special = (at_zero | ~is_finite) & (reach == 0);
     const Vec top = v + e;
-    const Vec own =
-        vpublished(top * (1 + grown), vabs(clamped) + h + reach, accuracy, rounding) + rounding.eta;
+    const Vec own = vpublished(top * (1 + grown), vabs(clamped) + h + reach, accuracy, rounding) +
+                    vunderflow(v - e - top * down, top * (1 + grown), rounding);
     const Vec rise = special ? zero : top * grown + own;
     const Vec fall = special ? zero : top * down + own;
     const Vec least = fall < top ? fall : top;  // a correct exponential is not negative
@@ -262,13 +271,6 @@ int exp(int n, In x, const Accuracy& accuracy, const Rounding& rounding, Out o) 
   return seen.flags();
 }
 
-/// What a result of at most this size loses by underflow: half the smallest subnormal, or flushed,
-/// itself.
-ASSAY_INLINE Vec vunderflow(Vec size, const Rounding& r) {
-  const Vec eta = splat(r.eta);
-  return r.smallest > 0 ? eta : (size < eta ? size : eta) + r.eta * r.u;
-}
-
 int settle(int n, In x, const Rounding& r, double* lo, double* hi) {
   Mask allowance{};
   const double u = r.u * r.weight;
@@ -290,7 +292,9 @@ int settle(int n, In x, const Rounding& r, double* lo, double* hi) {
     // Rounding is monotonic: each end errs by itself.
     const Vec known = vast(a) ? zero : a.e;
     const auto rounded = [&](Vec by) {
-      return (by + (plain ? zero : u * (m + known + by) + vunderflow(m + known + by, r))) *
+      return (by + (plain
+                        ? zero
+                        : u * (m + known + by) + vunderflow(m - known - wide, m + known + by, r))) *
              kOutward;
     };
     const Mask over_up = ~plain & (a.v + known + a.hi >= limit);
@@ -315,8 +319,8 @@ int publish(int n, In x, const Accuracy& accuracy, const Rounding& rounding, Out
     const Vec least = vlarger(inner_limit(a) - (vast(a) ? zero : a.e), zero);
     const Mask documented = (least >= accuracy.low) & (most <= accuracy.high);
     const Vec magnitude = vabs(f.v) + f.e + vlarger(f.lo, f.hi);
-    const Vec own =
-        vpublished(magnitude, most, accuracy, rounding) + vunderflow(magnitude, rounding);
+    const Vec own = vpublished(magnitude, most, accuracy, rounding) +
+                    vunderflow(vabs(f.v) - f.e - vlarger(f.lo, f.hi), magnitude, rounding);
     // Beyond the range (of a divisor) a / b is 0, by way of 1 / b, or as within it; an infinite a
     // makes NaN of such a 0.
     const Mask vanishes = (least >= accuracy.low) & (most > accuracy.high) & vfinite(magnitude) &

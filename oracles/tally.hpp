@@ -27,6 +27,8 @@ class Tally {
   Verdict verdict;
 
   void ask(const char* line);
+  /// No longer: an element is wrong that this policy does not explain.
+  void withdraw(const char* line);
   void judged(const Tensor& output, int64_t count);
   /// Stored to although it had to keep the bits that it held before the run.
   void disturbed(const Tensor& output, int64_t logical, const char* rule);
