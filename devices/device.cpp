@@ -20,6 +20,10 @@ std::string_view name(DiagnosticKind kind) {
       return "launch_limit";
     case DiagnosticKind::stray_write:
       return "stray_write";
+    case DiagnosticKind::narrow_accumulation:
+      return "narrow_accumulation";
+    case DiagnosticKind::exceptional:
+      return "exceptional";
     case DiagnosticKind::trap:
       return "trap";
     case DiagnosticKind::hang:
@@ -28,6 +32,24 @@ std::string_view name(DiagnosticKind kind) {
       return "unsupported";
   }
   return "";
+}
+
+namespace {
+
+std::string coordinates(const std::array<int64_t, 3>& at) {
+  return "(" + std::to_string(at[0]) + "," + std::to_string(at[1]) + "," + std::to_string(at[2]) +
+         ")";
+}
+
+}  // namespace
+
+std::string Step::text() const {
+  std::string text = what;
+  if (!file.empty()) text += " at " + file.substr(file.rfind('/') + 1) + ":" + std::to_string(line);
+  if (!instruction.empty()) text += " (" + instruction + ")";
+  if (thread[0] >= 0) text += " by thread " + coordinates(thread);
+  if (thread[0] >= 0 && block[0] >= 0) text += " of block " + coordinates(block);
+  return value.empty() ? text : text + ": " + value;
 }
 
 }  // namespace assay

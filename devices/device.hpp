@@ -30,11 +30,28 @@ enum class DiagnosticKind {
   barrier,
   launch_limit,
   stray_write,
+  narrow_accumulation,  ///< a sum kept in a narrower type than the contract's `accumulate`
+  exceptional,          ///< a note: the first NaN, infinity, ... made out of ordinary operands
   trap,
   hang,
   unsupported,
 };
 std::string_view name(DiagnosticKind kind);
+
+/// What led to a finding, as one access or operation: of a race each of the two accesses, of a
+/// wrapped offset the product and its use, of an undefined value where it was loaded.
+struct Step {
+  std::string what;         ///< "store", "load", "65536 * 65536 = ... became 0"
+  std::string file;         ///< source file, from .loc; empty without line table
+  int line = 0;
+  int ptx_line = 0;
+  std::string instruction;  ///< as PTX spells it; empty when none is concerned
+  std::array<int64_t, 3> block{-1, -1, -1};   ///< -1: not known
+  std::array<int64_t, 3> thread{-1, -1, -1};  ///< -1: not known
+  std::string value;        ///< what was stored, loaded or made; empty when that is not known
+  /// "store at row_max.cu:8 (st.shared.f32) by thread (16,0,0) of block (0,0,0): 48"
+  std::string text() const;
+};
 
 /// One thing that a checker saw. Equal (kind, file, line) are reported once a run, with a count.
 struct Diagnostic {
@@ -49,9 +66,8 @@ struct Diagnostic {
   std::array<int64_t, 3> thread{};
   int64_t count = 1;
   bool note = false;      ///< true: context for another finding, no finding itself
-  std::string other_file;  ///< of a race: where the other access stands; empty: no such place
-  int other_line = 0;
-  std::vector<std::string> details;  ///< further lines: data flow, both factors of a product, ...
+  std::vector<Step> steps;           ///< what led here, first things first
+  std::vector<std::string> details;  ///< further lines, such as what each warp of a hang waits for
 };
 
 /// What the fuzzer is steered by: small counters, one a feature, zero when not seen.
@@ -94,6 +110,9 @@ struct RunOptions {
   bool definedness = true;
   bool wrap = true;
   bool races = true;
+  bool barriers = true;     ///< divergent or missing participation in barriers and warp operations
+  bool narrow = true;       ///< narrow accumulation, where the instance's contract is wider
+  bool exceptional = false; ///< exceptional arithmetic: for runs that explain a failure
   bool coverage = true;
   Watch watch;
   int64_t instruction_budget = int64_t{1} << 33;  ///< warp instructions of one launch

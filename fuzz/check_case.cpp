@@ -41,6 +41,7 @@ void add_diagnostics(CheckResult& result, const Contract& contract, int entry_li
       if (where.line > 0) std::tie(f.file, f.line) = std::tie(where.file, where.line);
     }
     f.message = d.message;
+    f.steps = d.steps;
     f.the_case = c;
     result.findings.push_back(std::move(f));
   }

@@ -27,6 +27,7 @@ struct Finding {
   /// No part of the identity: it may differ between the cases of one bug (vector body and tail).
   std::string stored_file;
   int stored_line = 0;
+  std::vector<Step> steps;  ///< what led there, first things first
   std::string identity() const;  ///< kernel|kind|rule|file:line, `file` by its base name
   const std::string& shown_file() const { return stored_line > 0 ? stored_file : file; }
   int shown_line() const { return stored_line > 0 ? stored_line : line; }

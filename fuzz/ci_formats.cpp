@@ -75,6 +75,13 @@ std::string kind_and_rule(const Finding& f) {
   return f.rule == f.kind || f.rule.empty() ? f.kind : f.kind + " " + f.rule;
 }
 
+/// A line a step.
+std::string steps_text(const Finding& f) {
+  std::string text;
+  for (const Step& step : f.steps) text += step.text() + "\n";
+  return text;
+}
+
 std::string failure_xml(const FiledFinding& filed) {
   const Finding& f = filed.finding;
   const std::string place = f.shown_file() + ":" + std::to_string(f.shown_line());
@@ -84,7 +91,7 @@ std::string failure_xml(const FiledFinding& filed) {
                     std::to_string(f.shown_line()) + "\">\n";
   const std::string element = filed.known ? "skipped" : "failure";
   xml += "      <" + element + " message=\"" + xml_escaped(f.message) + "\">" +
-         xml_escaped(repro_command(filed)) + "</" + element + ">\n";
+         xml_escaped(steps_text(f) + repro_command(filed)) + "</" + element + ">\n";
   return xml + "    </testcase>\n";
 }
 
@@ -185,7 +192,7 @@ std::string github_report(const Report& report) {
     out += github_annotation(
         filed.known ? "warning" : "error", f.file.empty() ? "" : f.shown_file(),
         f.shown_line() > 0 ? f.shown_line() : 1, f.kernel + ": " + kind_and_rule(f),
-        f.message + "\n" + repro_command(filed));
+        f.message + "\n" + steps_text(f) + repro_command(filed));
   }
   for (const PairReport& pair : report.pairs) {
     for (const auto& [what, failure] : pair_tests(pair)) {

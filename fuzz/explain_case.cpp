@@ -216,6 +216,7 @@ std::string diagnostic_text(const Diagnostic& d) {
   if (d.ptx_line > 0) text += " (PTX line " + std::to_string(d.ptx_line) + ")";
   if (d.count > 1) text += ", " + std::to_string(d.count) + " times";
   text += "\n";
+  for (const Step& step : d.steps) text += "  " + step.text() + "\n";
   for (const std::string& detail : d.details) text += "  " + detail + "\n";
   return text;
 }
@@ -228,7 +229,7 @@ std::string finding_text(const Finding& f) {
   return text + ": " + f.message + "\n";
 }
 
-/// The source around what was found, and around the other access of a race.
+/// The source around what was found, and around each step that led there.
 std::string places_text(const std::vector<Finding>& findings, const Run& run) {
   std::string text;
   std::set<std::string> told;  // a rule or a place that findings share stands once
@@ -243,7 +244,10 @@ std::string places_text(const std::vector<Finding>& findings, const Run& run) {
     tell_place(f.shown_file(), f.shown_line());
   }
   for (const Diagnostic& d : run.diagnostics) {
-    if (!d.note && d.other_line > 0) tell_place(d.other_file, d.other_line);
+    if (d.note) continue;
+    for (const Step& step : d.steps) {
+      if (step.line > 0) tell_place(step.file, step.line);
+    }
   }
   return text;
 }

@@ -17,6 +17,7 @@ namespace assay {
 namespace fs = std::filesystem;
 
 namespace {
+constexpr const char* kStep = "led there: ";
 constexpr const char* kStoredAt = "the worst element is stored at ";
 }
 
@@ -78,12 +79,19 @@ std::vector<std::string> finding_comments(const std::string& found_by, const Fin
     comments.push_back(kStoredAt + fs::path(finding.stored_file).filename().string() + ":" +
                        std::to_string(finding.stored_line));
   }
+  for (const Step& step : finding.steps) comments.push_back(kStep + step.text());
   comments.push_back(finding.message);
   return comments;
 }
 
-void read_stored_place(const std::vector<std::string>& comments, Finding& finding) {
+void read_places(const std::vector<std::string>& comments, Finding& finding) {
   for (const std::string& comment : comments) {
+    if (comment.starts_with(kStep)) {
+      Step step;
+      step.what = comment.substr(std::strlen(kStep));
+      finding.steps.push_back(std::move(step));
+      continue;
+    }
     const size_t colon = comment.rfind(':');
     if (!comment.starts_with(kStoredAt) || colon == std::string::npos) continue;
     finding.stored_file = comment.substr(std::strlen(kStoredAt), colon - std::strlen(kStoredAt));

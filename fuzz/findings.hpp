@@ -38,8 +38,9 @@ inline const std::string kCauseComment = "with, in the same case: ";
 /// The comments of a finding's case file: who found it, where a mismatch's worst element was
 /// stored, the message.
 std::vector<std::string> finding_comments(const std::string& found_by, const Finding& finding);
-/// Takes the stored place out of such comments; leaves `finding` alone when they name none.
-void read_stored_place(const std::vector<std::string>& comments, Finding& finding);
+/// Takes the stored place and the steps out of such comments, each step as its text; leaves
+/// `finding` alone when they name none.
+void read_places(const std::vector<std::string>& comments, Finding& finding);
 
 /// Creates a folder and those above it; throws InputError naming it when that fails.
 void make_folder(const std::string& folder);

@@ -282,7 +282,7 @@ FiledFinding read_finding(const std::string& path, const Contract& contract) {
                    c.recorded.line,
                    c.comments.empty() ? "" : c.comments.back(),
                    c};
-  read_stored_place(c.comments, filed.finding);
+  read_places(c.comments, filed.finding);
   if (std::filesystem::path(source).filename() == filed.finding.stored_file)
     filed.finding.stored_file = source;
   filed.case_file = path;

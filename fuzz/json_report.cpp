@@ -8,14 +8,35 @@ namespace assay {
 
 using Json = nlohmann::ordered_json;
 
+namespace {
+
+/// What is not known is left out.
+Json step_json(const Step& step) {
+  Json row{{"what", step.what}};
+  if (!step.file.empty()) {
+    row["file"] = step.file;
+    row["line"] = step.line;
+  }
+  if (!step.instruction.empty()) row["instruction"] = step.instruction;
+  if (step.block[0] >= 0) row["block"] = step.block;
+  if (step.thread[0] >= 0) row["thread"] = step.thread;
+  if (!step.value.empty()) row["value"] = step.value;
+  return row;
+}
+
+}  // namespace
+
 Json finding_json(const Finding& finding, const std::string& case_file) {
-  return {{"kernel", finding.kernel},
-          {"kind", finding.kind},
-          {"rule", finding.rule},
-          {"file", finding.shown_file()},
-          {"line", finding.shown_line()},
-          {"message", finding.message},
-          {"case", case_file}};
+  Json row{{"kernel", finding.kernel},
+           {"kind", finding.kind},
+           {"rule", finding.rule},
+           {"file", finding.shown_file()},
+           {"line", finding.shown_line()},
+           {"message", finding.message},
+           {"steps", Json::array()},
+           {"case", case_file}};
+  for (const Step& step : finding.steps) row["steps"].push_back(step_json(step));
+  return row;
 }
 
 namespace {

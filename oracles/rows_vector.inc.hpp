@@ -39,6 +39,27 @@ ASSAY_INLINE VecIn load_four(In a, int i, int count) {
   return out;
 }
 
+/// As each_four, with a quicker body for blocks of which no element is odd: `odd` adds what it sees
+/// of four. Both bodies must give the same bits where no element is odd.
+template <typename Odd, typename Plain, typename Full>
+ASSAY_INLINE void each_four_or_plain(int n, In a, Odd odd, Plain plain, Full full) {
+  constexpr int kBlock = 64;
+  for (int start = 0; start < n; start += kBlock) {
+    const int count = n - start < kBlock ? n - start : kBlock;
+    const In block{a.v + start, a.e + start, a.lo + start, a.hi + start};
+    Mask found{};
+    if (count < kBlock)
+      found = ~found;
+    else
+      each_four(count, block, [&](const VecIn& x, int i, int) { odd(x, start + i, found); });
+    if (any(found)) {
+      each_four(count, block, [&](const VecIn& x, int i, int some) { full(x, start + i, some); });
+    } else {
+      each_four(count, block, [&](const VecIn& x, int i, int) { plain(x, start + i); });
+    }
+  }
+}
+
 ASSAY_INLINE void store_some(double* p, Vec v, int count) {
   if (count == 4) return store(p, v);
   for (int k = 0; k < count; ++k) p[k] = v[k];
@@ -99,7 +120,39 @@ int div(int n, In x, In y, Out o) {
   const Vec any_value = splat(0 / 0.0);
   const Vec zero{};
   Mask far{};
-  each_four(n, x, [&](const VecIn& a, int i, int count) {
+  const auto odd = [&](const VecIn& a, int i, Mask& found) {
+    const VecIn b = load_four(y, i, 4);
+    const Vec least = (vabs(b.v) - b.e) - vlarger(b.lo, b.hi);
+    const Vec most = vabs(a.v) + a.e + vlarger(a.lo, a.hi);
+    found |= ~((least > 0x1p-400) & (vabs(b.v) < 0x1p400) & (most < 0x1p400));
+  };
+  // Every quantity finite, the divisor's sign known: none of the cases below.
+  const auto plain = [&](const VecIn& a, int i) {
+    const VecIn b = load_four(y, i, 4);
+    const Vec v = a.v / b.v;
+    const Vec p = v * b.v;
+    const Mask exact = (p == a.v) & (vproduct_residue(v, b.v, p) == 0);
+    const Vec vm = vabs(v) * (1 + 0x1p-50);
+    const Vec bm = vabs(b.v) - b.e;
+    const Vec in_e = b.e == 0 ? a.e : a.e + vm * b.e;
+    const Vec spread = in_e / bm;
+    const Vec e = spread + (exact ? zero : vm * kHalfUlp + kTiny);
+    const Vec s = vlarger(a.lo, a.hi);
+    const Vec inward = b.v > 0 ? b.lo : b.hi;
+    const Vec outward = b.v > 0 ? b.hi : b.lo;
+    const Vec reach = bm - inward;
+    const Vec shrinks = outward < reach ? outward : reach;
+    const Mask sure = (vabs(a.v) > a.e) & (v != 0);
+    const Vec grown = sure ? (a.v > 0 ? a.hi : a.lo) : s;
+    const Vec shrunk = sure ? (a.v > 0 ? a.lo : a.hi) : s;
+    const Vec away = (grown + (vm + spread) * inward) / reach * (1 + 0x1p-50);
+    const Vec toward = (shrunk + (vm + spread) * shrinks) / reach * (1 + 0x1p-50);
+    const Vec both = vlarger(away, toward);
+    const Vec down = sure ? (v > 0 ? toward : away) : both;
+    const Vec up = sure ? (v > 0 ? away : toward) : both;
+    vput(o, i, 4, v, e, down, up, zero, zero, seen);
+  };
+  each_four_or_plain(n, x, odd, plain, [&](const VecIn& a, int i, int count) {
     const VecIn b = load_four(y, i, count);
     far |= ~vfinite(a.e);
     const Vec v = a.v / b.v;
@@ -202,7 +255,28 @@ int exp(int n, In x, const Accuracy& accuracy, const Rounding& rounding, Out o) 
   const Vec zero{};
   const Vec one = splat(1);
   const Vec infinity = splat(1 / 0.0);
-  each_four(n, x, [&](const VecIn& a, int i, int count) {
+  const auto odd = [&](const VecIn& a, int, Mask& found) {
+    const Mask near = (a.v >= -707) & (a.v <= 709);
+    found |= ~(near & (vlarger(a.lo, a.hi) <= 1) & (a.e <= 1));
+  };
+  const auto plain = [&](const VecIn& a, int i) {
+    const Vec v = vexp_core(a.v);
+    const Vec h = a.e;
+    const Mask at_zero = (a.v == 0) & (h == 0);
+    const Vec e = at_zero ? zero : v * (kExpError + h * (1 + h) * (1 + 0x1p-40));
+    const Vec reach = vlarger(a.lo, a.hi);
+    const Vec down = a.lo < 1 ? a.lo : one;
+    const Vec grown = a.hi * (1 + a.hi);
+    const Mask special = at_zero & (reach == 0);
+    const Vec top = v + e;
+    const Vec own = vpublished(top * (1 + grown), vabs(a.v) + h + reach, accuracy, rounding) +
+                    vunderflow(v - e - top * down, top * (1 + grown), rounding);
+    const Vec rise = special ? zero : top * grown + own;
+    const Vec fall = special ? zero : top * down + own;
+    const Vec least = fall < top ? fall : top;  // a correct exponential is not negative
+    vput(o, i, 4, v, e, least, rise, h, reach, seen);
+  };
+  each_four_or_plain(n, x, odd, plain, [&](const VecIn& a, int i, int count) {
     const Vec below = splat(-707);
     const Vec above = splat(709);
     const Vec at_least = a.v > -707 ? a.v : below;

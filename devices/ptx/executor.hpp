@@ -319,6 +319,7 @@ class Executor : public RaceOwner {
   Diagnostic& report(DiagnosticKind kind, int32_t site, int lane, std::string message,
                      std::string operand = "", bool note = false);
   SourceLine user_line(int32_t site) const;
+  Step step_at(int32_t site, std::string what) const;
   std::string place(int32_t site) const;
 
   Memory* memory_;

@@ -214,19 +214,15 @@ void Executor::race_found(const Race& race) {
                         ", with nothing that orders them";
   Diagnostic& d = report(DiagnosticKind::race, second.site, race.lane, std::move(message), operand,
                          race.volatiles);
-  if (d.count > 1 || !d.details.empty()) return;
+  if (d.count > 1 || !d.steps.empty()) return;
   d.block = block_of(second.thread);
   d.thread = unfold(number(second.thread), config_->block);
-  const SourceLine other = user_line(first.site);
-  if (const auto file = code_->module->files.find(other.file); file != code_->module->files.end()) {
-    d.other_file = file->second;
-    d.other_line = other.line;
-  }
   for (const Side& side : {first, second}) {
-    d.details.push_back(side.verb + place(side.site) + " (" +
-                        code_->sites[side.site].instruction->spelling + ") by " +
-                        thread_text(side.thread) +
-                        (side.value->empty() ? "" : ": " + *side.value));
+    Step step = step_at(side.site, side.verb);
+    step.block = block_of(side.thread);
+    step.thread = unfold(number(side.thread), config_->block);
+    step.value = *side.value;
+    d.steps.push_back(std::move(step));
   }
 }
 

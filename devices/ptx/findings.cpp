@@ -82,6 +82,21 @@ std::string Executor::place(int32_t site) const {
   return " at " + base_name(file->second) + ":" + std::to_string(line.line);
 }
 
+/// A step at an instruction, without thread and value.
+Step Executor::step_at(int32_t site, std::string what) const {
+  Step step;
+  step.what = std::move(what);
+  if (site < 0) return step;
+  const SourceLine line = user_line(site);
+  if (const auto file = code_->module->files.find(line.file); file != code_->module->files.end()) {
+    step.file = file->second;
+    step.line = line.line;
+  }
+  step.ptx_line = code_->sites[site].instruction->ptx_line;
+  step.instruction = code_->sites[site].instruction->spelling;
+  return step;
+}
+
 std::array<int64_t, 3> Executor::thread_of(const WarpState& warp, int lane) const {
   const auto* rows = reinterpret_cast<const uint32_t*>(warp.constants);
   return {rows[lane], rows[kLanes + lane], rows[2 * kLanes + lane]};

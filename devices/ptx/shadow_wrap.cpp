@@ -383,12 +383,14 @@ void Executor::check_address(const MicroOp& op, uint32_t mask) {
   }
   Diagnostic& d = report(DiagnosticKind::wrap, origin.site, lane,
                          "32-bit overflow: " + wrap_message(origin) + "; " + used, operand);
-  if (d.details.empty()) {
-    d.details.push_back("off by " + std::to_string(exact.s[lane]) +
-                        " bytes from the exact address");
-    d.details.push_back("wrapped in " + code_->sites[origin.site].instruction->spelling +
-                        place(origin.site));
-  }
+  if (!d.steps.empty()) return;
+  d.steps.push_back(step_at(origin.site, wrap_message(origin)));
+  Step use = step_at(op.site, "address, off by " + std::to_string(exact.s[lane]) +
+                                  " bytes from the exact one");
+  use.block = warp_->block->at;
+  use.thread = thread_of(*warp_, lane);
+  use.value = where;
+  d.steps.push_back(std::move(use));
 }
 
 /// A comparison of a wrapped product: no finding by itself (most guards are right), but it explains

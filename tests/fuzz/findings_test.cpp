@@ -36,6 +36,22 @@ TEST(FindingSet, MergesAlikeInAnyOrder) {
   }
 }
 
+TEST(FindingComments, CarryTheStepsAndTheStoredPlaceToWhoReadsTheFile) {
+  Finding written = finding("race", 3, "a race");
+  Step step{"store", "/a/b/k.cu", 3, 40, "st.shared.f32", {1, 0, 0}, {16, 0, 0}, "48"};
+  written.steps = {step, step};
+  written.stored_file = "/a/b/k.cu";
+  written.stored_line = 9;
+  const std::vector<std::string> comments = finding_comments("found by a test", written);
+  EXPECT_EQ(comments.back(), "a race");
+  Finding read = finding("race", 3);
+  read_places(comments, read);
+  ASSERT_EQ(read.steps.size(), 2u);
+  EXPECT_EQ(read.steps[1].text(),
+            "store at k.cu:3 (st.shared.f32) by thread (16,0,0) of block (1,0,0): 48");
+  EXPECT_EQ(read.stored_line, 9);
+}
+
 TEST(Identity, TellsKernelKindRuleAndPlaceApartButNotFolders) {
   Finding elsewhere = finding("wrap", 3);
   elsewhere.file = "/c/k.cu";

@@ -69,6 +69,16 @@ TEST(RaceReports, EveryFormatNamesBothLinesAndBothThreads) {
   const auto& finding = report.at("findings")[0];
   EXPECT_EQ(finding.at("kind"), "race");
   EXPECT_EQ(finding.at("line"), 11);
+  ASSERT_EQ(finding.at("steps").size(), 2u) << finding;
+  EXPECT_EQ(finding.at("steps")[0].at("what"), "store");
+  EXPECT_EQ(finding.at("steps")[0].at("line"), 8);
+  EXPECT_EQ(finding.at("steps")[1].at("line"), 11);
+  for (const auto& step : finding.at("steps")) {
+    EXPECT_FALSE(step.at("value").get<std::string>().empty()) << finding;
+    EXPECT_EQ(step.at("thread").size(), 3u) << finding;
+  }
+  EXPECT_NE(smoke({"--format", "junit"}).find("store at row_max.cu:8 (st.shared.f32) by thread ("),
+            std::string::npos);
   for (const std::string& text : {finding.at("message").get<std::string>(), smoke({}),
                                   smoke({"--format", "github"}), smoke({"--format", "junit"})}) {
     for (const char* part : {"race between lanes of a warp", "load by thread (", "store by thread (",

@@ -161,6 +161,43 @@ TEST(Rows, AReciprocalWidensAndAShareIsClipped) {
   }
 }
 
+// Blocks of ordinary elements take a shorter way: an odd neighbour, which sends its block the long
+// way, must change nothing of them.
+TEST(Rows, AnElementDoesNotDependOnItsNeighbours) {
+  constexpr int n = 64;
+  const auto ordinary = [](uint64_t seed, double least) {
+    Arrays a = random_arrays(seed, n);
+    for (size_t k = 0; k < n; ++k) {
+      if (!(std::fabs(a.v[k]) < 700) || std::fabs(a.v[k]) < least) a.v[k] = 3 + double(k);
+      a.e[k] = std::min(a.e[k], std::fabs(a.v[k]) * 0x1p-52);
+      a.lo[k] = std::min(a.lo[k], std::fabs(a.v[k]) * 0x1p-22);
+      a.hi[k] = std::min(a.hi[k], std::fabs(a.v[k]) * 0x1p-23);
+    }
+    return a;
+  };
+  for (const Kernels* kernels : {&plain_kernels(), &avx2_kernels()}) {
+    if (kernels == &avx2_kernels() && !has_avx2()) continue;
+    for (uint64_t seed = 1; seed <= 50; ++seed) {
+      const Arrays x = ordinary(seed, 0), y = ordinary(seed + 1000, 0x1p-30);
+      Arrays odd_x = x, odd_y = y;
+      odd_x.v[seed % n] = 1e6;  // exp overflows
+      odd_y.v[seed % n] = 0;    // a division by 0
+      Arrays e(n), odd_e(n), q(n), odd_q(n);
+      const Accuracy accuracy = expf_accuracy();
+      kernels->exp(n, x.in(), accuracy, kFloat, e.out());
+      kernels->exp(n, odd_x.in(), accuracy, kFloat, odd_e.out());
+      kernels->div(n, x.in(), y.in(), q.out());
+      kernels->div(n, x.in(), odd_y.in(), odd_q.out());
+      EXPECT_FALSE(e.same_bits(odd_e));
+      EXPECT_FALSE(q.same_bits(odd_q));
+      for (Arrays* one : {&e, &odd_e, &q, &odd_q})
+        one->v[seed % n] = one->e[seed % n] = one->lo[seed % n] = one->hi[seed % n] = 0;
+      EXPECT_TRUE(e.same_bits(odd_e)) << seed;
+      EXPECT_TRUE(q.same_bits(odd_q)) << seed;
+    }
+  }
+}
+
 TEST(Rows, ExactSumsAreSeen) {
   std::vector<double> x;
   for (int k = 0; k < 100; ++k) x.push_back((k * 31 % 64 - 32) * 0.125);

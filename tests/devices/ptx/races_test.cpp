@@ -142,11 +142,13 @@ TEST_F(Races, TellsBothValues) {
   ASSERT_EQ(wrong.run({y}, threads(1, 2), "one_element"), RunStatus::completed);
   ASSERT_EQ(wrong.count(DiagnosticKind::race), 1) << wrong.all_messages();
   const Diagnostic& d = wrong.diagnostics()[0];
-  ASSERT_EQ(d.details.size(), 2u);
-  EXPECT_NE(d.details[0].find(" by thread (0,0,0) of block (0,0,0): 0"), std::string::npos)
-      << d.details[0];
-  EXPECT_NE(d.details[1].find(" by thread (0,0,0) of block (1,0,0): 1"), std::string::npos)
-      << d.details[1];
+  ASSERT_EQ(d.steps.size(), 2u);
+  EXPECT_EQ(d.steps[0].block, (std::array<int64_t, 3>{0, 0, 0}));
+  EXPECT_EQ(d.steps[0].value, "0");
+  EXPECT_EQ(d.steps[1].block, (std::array<int64_t, 3>{1, 0, 0}));
+  EXPECT_EQ(d.steps[1].value, "1");
+  EXPECT_NE(d.steps[1].text().find(" by thread (0,0,0) of block (1,0,0): 1"), std::string::npos)
+      << d.steps[1].text();
 }
 
 TEST_F(Races, ThePlaceIsTheSameUnderEverySchedule) {
