@@ -21,10 +21,10 @@ bool is_ordinary(const Case& c) {
 
 /// Whether a launch has a block: without one no instruction ran, and the variant was not reached.
 bool ran_anything(const Instance& instance) {
-  return std::any_of(
-      instance.launches.begin(), instance.launches.end(), [](const ResolvedLaunch& launch) {
-        return std::count(launch.grid.begin(), launch.grid.end(), 0) == 0;
-      });
+  return std::any_of(instance.launches.begin(), instance.launches.end(),
+                     [](const ResolvedLaunch& launch) {
+                       return std::count(launch.grid.begin(), launch.grid.end(), 0) == 0;
+                     });
 }
 
 bool is_wrong_memory(const Finding& f) {
@@ -50,6 +50,13 @@ int64_t KernelReport::skipped_cases() const {
   int64_t sum = 0;
   for (const auto& [reason, count] : skipped) sum += count;
   return sum;
+}
+
+void KernelReport::withdraw_subnormals() {
+  if (mismatches == 0) return;
+  std::erase_if(notes, [](const std::string& note) {
+    return note.find("[policy]: subnormals") != std::string::npos;
+  });
 }
 
 void KernelReport::add(const Case& c, const CheckResult& result, double spent) {
@@ -79,6 +86,8 @@ void KernelReport::add(const Case& c, const CheckResult& result, double spent) {
   for (const std::string& line : result.verdict.missing_policies) {
     notes.insert("policy missing in the contract, add under [policy]: " + line);
   }
+  mismatches += result.verdict.outcome == Outcome::mismatch ? 1 : 0;
+  withdraw_subnormals();
   for (const Program& program : *result.programs) {
     if (!program.note.empty()) notes.insert(program.note);
   }
@@ -94,6 +103,8 @@ void KernelReport::add(const KernelReport& other) {
   ordinary += other.ordinary;
   weak += other.weak;
   notes.insert(other.notes.begin(), other.notes.end());
+  mismatches += other.mismatches;
+  withdraw_subnormals();
   for (const auto& [size, value] : other.largest_sizes)
     largest_sizes[size] = std::max(largest_sizes[size], value);
   for (const auto& [operand, elements] : other.largest_operands)
@@ -192,8 +203,9 @@ int64_t Report::new_findings() const {
 }
 
 int64_t Report::causes() const {
-  return std::count_if(findings.begin(), findings.end(),
-                       [](const FiledFinding& filed) { return !filed.known && filed.with_above.empty(); });
+  return std::count_if(findings.begin(), findings.end(), [](const FiledFinding& filed) {
+    return !filed.known && filed.with_above.empty();
+  });
 }
 
 Exit Report::exit() const {

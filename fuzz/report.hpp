@@ -58,6 +58,7 @@ struct KernelReport {
   int64_t cases = 0;
   int64_t judged = 0;              ///< elements
   int64_t wrong_memory = 0;        ///< cases with accesses out of place or of undefined values
+  int64_t mismatches = 0;          ///< cases with wrong elements
   std::set<std::string> variants;  ///< variants that ran, as text
   int64_t variants_total = 0;      ///< that the contract admits
   std::map<std::string, int64_t> skipped;   ///< cases that the device does not support, by reason
@@ -79,6 +80,8 @@ struct KernelReport {
   double weak_share() const { return ordinary > 0 ? double(weak) / double(ordinary) : 0; }
   void add(const Case& c, const CheckResult& result, double seconds);
   void add(const KernelReport& other);
+  /// A kernel that is wrong whatever is flushed is not asked for the policy on subnormals.
+  void withdraw_subnormals();
   /// Counts and notes as lines of text, for a parent process; `read_tally` adds them to a report.
   std::string tally() const;
   void read_tally(const std::string& text);
@@ -166,7 +169,7 @@ std::string github_report(const Report& report);  ///< workflow annotations
 /// One annotation; `file` may be "", `level` is error, warning or notice.
 std::string github_annotation(const std::string& level, const std::string& file, int line,
                               const std::string& title, const std::string& message);
-std::string junit_report(const Report& report);   ///< XML, one suite a kernel
+std::string junit_report(const Report& report);  ///< XML, one suite a kernel
 
 /// Notes which sizes no case can have and which were never run, and why: a wrapped offset shows
 /// only where cases reach (fuzz/reach_notes.cpp).

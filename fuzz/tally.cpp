@@ -23,7 +23,8 @@ void add_counts(const char* key, const std::map<std::string, int64_t>& counts, s
 std::string KernelReport::tally() const {
   std::string out = "judged " + std::to_string(judged) + "\nordinary " + std::to_string(ordinary) +
                     "\nweak " + std::to_string(weak) + "\nwrong_memory " +
-                    std::to_string(wrong_memory) + "\n";
+                    std::to_string(wrong_memory) + "\nmismatches " + std::to_string(mismatches) +
+                    "\n";
   add_counts("skipped", skipped, out);
   add_counts("unjudged", unjudged, out);
   add_counts("size", largest_sizes, out);
@@ -46,6 +47,7 @@ void KernelReport::read_tally(const std::string& text) {
     if (key == "ordinary") ordinary += count;
     if (key == "weak") weak += count;
     if (key == "wrong_memory") wrong_memory += count;
+    if (key == "mismatches") mismatches += count;
     if (key == "skipped") skipped[name] += count;
     if (key == "unjudged") unjudged[name] += count;
     if (key == "size") largest_sizes[name] = std::max(largest_sizes[name], count);
@@ -53,6 +55,7 @@ void KernelReport::read_tally(const std::string& text) {
     if (key == "note") notes.insert(name);
     if (key == "variant") variants.insert(name);
   }
+  withdraw_subnormals();
 }
 
 }  // namespace assay

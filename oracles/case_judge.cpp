@@ -170,6 +170,7 @@ void CaseJudge::conclude() {
   Verdict& v = verdict_;
   if (v.wrong > 0 || v.unwritten > 0) {
     v.outcome = Outcome::mismatch;
+    if (v.wrong > 0) state_.tally.withdraw(kAskSubnormals);
     if (v.wrong == 0) v.rule = "R1";
     v.message = counts_text(v);
   } else if (v.undecided > 0) {

@@ -134,6 +134,11 @@ class NodeWork::FunctionBlock {
     return away + end_error_[end][k] + own_[k] + (std::fabs(end_[end][k]) + std::fabs(v)) * 0x1p-51;
   }
 
+  static bool any_value(rows::In a, int k) {
+    return std::isnan(a.lo[k]) || std::isnan(a.hi[k]) ||
+           (a.lo[k] == kInfinity && a.hi[k] == kInfinity);
+  }
+
   /// Of a vast argument: between the values at its limit and at infinity, where the kernel's may
   /// be.
   bool of_vast(int k, rows::In a, rows::Out o) const {
@@ -175,7 +180,8 @@ class NodeWork::FunctionBlock {
       if (info_.shape == Shape::lipschitz) down = up = std::max(down, up);
       if (info_.arguments == 2 && (b.lo[k] != 0 || b.hi[k] != 0)) down = up = reach = kInfinity;
     }
-    if (!documented(x, reach)) {
+    // Infinite on both sides: NaN, perhaps.
+    if (!documented(x, reach) || any_value(a, k) || (info_.arguments == 2 && any_value(b, k))) {
       o.e[k] = std::isfinite(v) ? (from_e + own_[k]) * rows::kOutward : 0;
       o.lo[k] = o.hi[k] = kNan;
       return;
@@ -220,6 +226,13 @@ class NodeWork::FunctionBlock {
     o.lo[k] = o.hi[k] = binds ? deviation - deviation : kNan;
   }
 
+  /// As rows' vunderflow.
+  double underflow(double least, double most) const {
+    if (rounding_.smallest > 0) return rounding_.eta;
+    const bool normal = least * (1 - 0x1p-10) >= rounding_.min_normal;
+    return (normal ? 0 : std::min(most, rounding_.eta)) + rounding_.eta * rounding_.u;
+  }
+
   /// What the kernel's own function may add. Values at infinite arguments and f(0) = 0 are exact.
   double own_bound(double x, double y, double v, double reach, double spread) const {
     const bool exact_argument = reach == 0;
@@ -230,7 +243,8 @@ class NodeWork::FunctionBlock {
     if (info_.exact) return rounding_.eta;
     const double most = std::fabs(x) + reach;
     const double least = std::max(0.0, std::fabs(x) - reach);
-    return published_bound(table_, least, most, std::fabs(v) + spread, rounding_) + rounding_.eta;
+    return published_bound(table_, least, most, std::fabs(v) + spread, rounding_) +
+           underflow(std::fabs(v) - spread, std::fabs(v) + spread);
   }
 
   const FunctionInfo& info_;

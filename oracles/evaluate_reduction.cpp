@@ -208,10 +208,14 @@ class Reducer {
     kernels_.div(1, a, b, {&out.v, &out.e, &out.lo, &out.hi});
     if (!std::isfinite(out.v)) return out;
     const double roundings = reciprocal(row.n) + (narrowed(s) ? others_.u * own_ : 0);
-    double own = roundings * (std::fabs(out.v) + out.e + std::max(out.lo, out.hi));
-    if (narrowed(s)) own = own * (1 + others_.u) + others_.eta * own_;
-    out.lo = (out.lo + own) * rows::kOutward;
-    out.hi = (out.hi + own) * rows::kOutward;
+    // Each end errs by itself: one may be infinite.
+    const auto rounded = [&](double by) {
+      double own = roundings * (std::fabs(out.v) + out.e + by);
+      if (narrowed(s)) own = own * (1 + others_.u) + others_.eta * own_;
+      return (by + own) * rows::kOutward;
+    };
+    out.lo = rounded(out.lo);
+    out.hi = rounded(out.hi);
     // The sum may not fit the type that it is narrowed to before its division.
     const double most = std::fabs(s.v) + s.e + std::max(s.lo, s.hi);
     if (settings_.widen && narrows() && most >= others_.largest * (1 - 2 * others_.u))

@@ -11,7 +11,7 @@ const std::vector<FormulaDefinition>& formula_library() {
       {"log_softmax",
        {"x", "D"},
        "(x - max(x, D)) - log(sum(exp(x - max(x, D)), D))",
-       {},
+       {"x - (max(x, D) + log(sum(exp(x - max(x, D)), D)))"},
        "x - where(is_inf(max(x, D)), max(x, D), max(x, D) + log(sum(exp(x - max(x, D)), D)))"},
       {"logsumexp",
        {"x", "D"},

@@ -61,6 +61,7 @@ int FormulaCompiler::expand(const Expr& e, const FormulaDefinition& definition) 
   n.args = {compile(*parse_expression(text, e.where))};
   n.text = "=";
   for (std::string_view form : definition.forms) {
+    if (limits) break;  // a definition's limits are values that its forms do not give
     n.text += form.front() == '~' ? '~' : '=';
     if (form.front() == '~') form.remove_prefix(1);
     n.args.push_back(compile(*parse_expression(form, e.where)));

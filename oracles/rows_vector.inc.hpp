@@ -39,8 +39,8 @@ ASSAY_INLINE VecIn load_four(In a, int i, int count) {
   return out;
 }
 
-/// As each_four, with a quicker body for blocks of which no element is odd: `odd` adds what it sees of four.
-/// Both bodies must give the same bits where no element is odd.
+/// As each_four, with a quicker body for blocks of which no element is odd: `odd` adds what it sees
+/// of four. Both bodies must give the same bits where no element is odd.
 template <typename Odd, typename Plain, typename Full>
 ASSAY_INLINE void each_four_or_plain(int n, In a, Odd odd, Plain plain, Full full) {
   constexpr int kBlock = 64;
@@ -134,17 +134,23 @@ ASSAY_INLINE VecSides quotient_sides(const VecIn& a, const VecIn& b, Vec v, Vec 
   const Mask sure = (vabs(a.v) > a.e) & (v != 0);
   const Vec grown = a.v > 0 ? a.hi : a.lo;
   const Vec shrunk = a.v > 0 ? a.lo : a.hi;
-  const Vec away_in = (sure ? grown : s) + (inward == 0 ? zero : (vm + spread) * inward);
-  const Vec toward_in = (sure ? shrunk : s) + (t == 0 ? zero : (vm + spread) * shrinks);
-  const Mask still = (s == 0) & (t == 0);
-  const auto bounded = [&](Vec in, Vec& out) {
-    out = in / reach * (1 + 0x1p-50);
-    if (!in_reach) out = reach > 0 ? out : splat(0 / 0.0);
-    out = still ? zero : out;
-  };
-  Vec away, toward;
-  bounded(away_in, away);
-  bounded(toward_in, toward);
+  const Vec most = vm + spread;
+  Vec away = (sure ? grown : s) + most * inward;
+  Vec toward = (sure ? shrunk : s) + most * shrinks;
+  if (!in_reach) {  // `most` may be infinite or NaN
+    away = inward == 0 ? (sure ? grown : s) : away;
+    toward = shrinks == 0 ? (sure ? shrunk : s) : toward;
+  }
+  away = away / reach * (1 + 0x1p-50);
+  toward = toward / reach * (1 + 0x1p-50);
+  if (!in_reach) {
+    const Mask still = (s == 0) & (t == 0);
+    const Vec any_value = splat(0 / 0.0);
+    away = reach > 0 ? away : any_value;
+    toward = reach > 0 ? toward : any_value;
+    away = still ? zero : away;
+    toward = still ? zero : toward;
+  }
   const Vec both = vlarger(away, toward);
   const Vec up = v > 0 ? away : toward;
   const Vec down = v > 0 ? toward : away;
@@ -246,6 +252,15 @@ ASSAY_INLINE Vec vpublished(Vec magnitude, Vec argument, const Accuracy& accurac
   return k * ulp + accuracy.absolute + accuracy.relative * magnitude;
 }
 
+/// What a result within these sizes loses by underflow: half the smallest subnormal, or flushed,
+/// itself. Normal numbers are not flushed; 2^-10 covers the rounding or published error that is not
+/// in `least`.
+ASSAY_INLINE Vec vunderflow(Vec least, Vec most, const Rounding& r) {
+  const Vec eta = splat(r.eta);
+  const Vec flushed = least * (1 - 0x1p-10) >= r.min_normal ? Vec{} : most < eta ? most : eta;
+  return r.smallest > 0 ? eta : flushed + r.eta * r.u;
+}
+
 int exp(int n, In x, const Accuracy& accuracy, const Rounding& rounding, Out o) {
   VecSeen seen;
   Mask far{};
@@ -266,8 +281,8 @@ int exp(int n, In x, const Accuracy& accuracy, const Rounding& rounding, Out o) 
     const Vec grown = a.hi * (1 + a.hi);
     const Mask special = at_zero & (reach == 0);
     const Vec top = v + e;
-    const Vec own =
-        vpublished(top * (1 + grown), vabs(a.v) + h + reach, accuracy, rounding) + rounding.eta;
+    const Vec own = vpublished(top * (1 + grown), vabs(a.v) + h + reach, accuracy, rounding) +
+                    vunderflow(v - e - top * down, top * (1 + grown), rounding);
     const Vec rise = special ? zero : top * grown + own;
     const Vec fall = special ? zero : top * down + own;
     const Vec least = fall < top ? fall : top;  // a correct exponential is not negative
@@ -299,8 +314,8 @@ int exp(int n, In x, const Accuracy& accuracy, const Rounding& rounding, Out o) 
     const Vec grown = a.hi * (1 + a.hi);
     const Mask special = (at_zero | ~is_finite) & (reach == 0);
     const Vec top = v + e;
-    const Vec own =
-        vpublished(top * (1 + grown), vabs(clamped) + h + reach, accuracy, rounding) + rounding.eta;
+    const Vec own = vpublished(top * (1 + grown), vabs(clamped) + h + reach, accuracy, rounding) +
+                    vunderflow(v - e - top * down, top * (1 + grown), rounding);
     const Vec rise = special ? zero : top * grown + own;
     const Vec fall = special ? zero : top * down + own;
     const Vec least = fall < top ? fall : top;  // a correct exponential is not negative
@@ -342,13 +357,6 @@ int exp(int n, In x, const Accuracy& accuracy, const Rounding& rounding, Out o) 
   return seen.flags();
 }
 
-/// What a result of at most this size loses by underflow: half the smallest subnormal, or flushed,
-/// itself.
-ASSAY_INLINE Vec vunderflow(Vec size, const Rounding& r) {
-  const Vec eta = splat(r.eta);
-  return r.smallest > 0 ? eta : (size < eta ? size : eta) + r.eta * r.u;
-}
-
 int settle(int n, In x, const Rounding& r, double* lo, double* hi) {
   Mask allowance{};
   const double u = r.u * r.weight;
@@ -370,7 +378,9 @@ int settle(int n, In x, const Rounding& r, double* lo, double* hi) {
     // Rounding is monotonic: each end errs by itself.
     const Vec known = vast(a) ? zero : a.e;
     const auto rounded = [&](Vec by) {
-      return (by + (plain ? zero : u * (m + known + by) + vunderflow(m + known + by, r))) *
+      return (by + (plain
+                        ? zero
+                        : u * (m + known + by) + vunderflow(m - known - wide, m + known + by, r))) *
              kOutward;
     };
     const Mask over_up = ~plain & (a.v + known + a.hi >= limit);
@@ -395,8 +405,8 @@ int publish(int n, In x, const Accuracy& accuracy, const Rounding& rounding, Out
     const Vec least = vlarger(inner_limit(a) - (vast(a) ? zero : a.e), zero);
     const Mask documented = (least >= accuracy.low) & (most <= accuracy.high);
     const Vec magnitude = vabs(f.v) + f.e + vlarger(f.lo, f.hi);
-    const Vec own =
-        vpublished(magnitude, most, accuracy, rounding) + vunderflow(magnitude, rounding);
+    const Vec own = vpublished(magnitude, most, accuracy, rounding) +
+                    vunderflow(vabs(f.v) - f.e - vlarger(f.lo, f.hi), magnitude, rounding);
     // Beyond the range (of a divisor) a / b is 0, by way of 1 / b, or as within it; an infinite a
     // makes NaN of such a 0.
     const Mask vanishes = (least >= accuracy.low) & (most > accuracy.high) & vfinite(magnitude) &

@@ -15,6 +15,8 @@ void Tally::ask(const char* line) {
   if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.emplace_back(line);
 }
 
+void Tally::withdraw(const char* line) { std::erase(verdict.missing_policies, line); }
+
 OutputCounts& Tally::of(const Tensor& output) {
   auto& all = verdict.outputs;
   const auto found = std::find_if(all.rbegin(), all.rend(), [&](const OutputCounts& counts) {

@@ -27,6 +27,8 @@ class Tally {
   Verdict verdict;
 
   void ask(const char* line);
+  /// No longer: an element is wrong that this policy does not explain.
+  void withdraw(const char* line);
   void judged(const Tensor& output, int64_t count);
   /// `share`: the largest part of the allowance that an element of the output used.
   void used(const Tensor& output, double share);

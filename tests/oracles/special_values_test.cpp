@@ -243,6 +243,29 @@ nan = "propagate"
   EXPECT_EQ(loss.explain(1).accepted, "NaN");
 }
 
+// Logits far from 0: x - logsumexp(x) rounds logsumexp, which the other form does not.
+TEST(SpecialValues, LogSoftmaxHasTwoForms) {
+  const std::vector<float> x = {1000.0f, 1000.25f, 999.5f};
+  double sum = 0;
+  for (const float v : x) sum += std::exp(static_cast<double>(v) - 1000.25);
+  const float whole = static_cast<float>(1000.25 + std::log(sum));
+  std::vector<float> shifted;
+  std::vector<float> together;
+  for (const float v : x) {
+    shifted.push_back((v - 1000.25f) - static_cast<float>(std::log(sum)));
+    together.push_back(v - whole);
+  }
+  const char* spelled = "(x - max(x, cols)) - log(sum(exp(x - max(x, cols)), cols))";
+  EXPECT_EQ(Line(line_contract("f32", "log_softmax(x, cols)", kSafe), x)(shifted).outcome,
+            Outcome::pass);
+  EXPECT_EQ(Line(line_contract("f32", "log_softmax(x, cols)", kSafe), x)(together).outcome,
+            Outcome::pass);
+  EXPECT_EQ(Line(line_contract("f32", spelled, kSafe), x)(together).outcome, Outcome::mismatch);
+  for (float& v : together) v -= 0.001f;
+  EXPECT_EQ(Line(line_contract("f32", "log_softmax(x, cols)", kSafe), x)(together).outcome,
+            Outcome::mismatch);
+}
+
 // --- exponentials beyond double's range ---
 
 Verdict line(const char* formula, float x, float got) {
