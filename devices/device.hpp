@@ -62,6 +62,7 @@ struct Diagnostic {
   int ptx_line = 0;
   std::string operand;    ///< "" when no operand is concerned
   int launch = -1;        ///< launch_limit: position in Contract::launches; -1: not known
+  std::string number;     ///< launch_limit: which number of the launch, "grid.y"; "" when not known
   std::array<int64_t, 3> block{};  ///< -1: not known
   std::array<int64_t, 3> thread{};
   int64_t count = 1;

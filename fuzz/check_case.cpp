@@ -39,6 +39,8 @@ void add_diagnostics(CheckResult& result, const Contract& contract, int entry_li
     if (d.kind == DiagnosticKind::launch_limit) {
       const SourceLocation where = refused_launch(d, result);
       if (where.line > 0) std::tie(f.file, f.line) = std::tie(where.file, where.line);
+      // Each number of a launch that is too large is a fault of its own.
+      if (!d.number.empty()) f.rule = d.number;
     }
     f.message = d.message;
     f.steps = d.steps;

@@ -12,8 +12,8 @@ namespace assay {
 
 struct Lint {
   SourceLocation where;
-  /// question, unused, unreachable, no_case, error, compile, unsupported, signature, run, fails,
-  /// unjudged, policy
+  /// question, unused, unreachable, no_case, error, compile, unsupported, signature, run, launch,
+  /// fails, unjudged, policy
   std::string kind;
   std::string message;
 };
@@ -53,8 +53,8 @@ Admitted admitted_cases(const Contract& contract);
 /// error: such cases are never made.
 std::vector<Lint> sizes_with_errors(const Contract& contract, const std::vector<Case>& cases);
 
-/// Runs the cases on the emulator: cases that cannot run, failures that more than half of them
-/// show, nothing that was judged, policies that matter and are missing.
+/// Runs the cases on the emulator: cases that cannot run, launches that break a limit, failures that
+/// more than half of them show, nothing that was judged, policies that matter and are missing.
 std::vector<Lint> failing_runs(const Contract& contract, const std::vector<Case>& cases);
 
 }  // namespace assay

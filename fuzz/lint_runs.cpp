@@ -62,12 +62,16 @@ struct Trial {
   int64_t with_elements = 0;                                    ///< of the cases that ran
   int64_t failing = 0;                                          ///< of them
   std::map<std::string, std::pair<int64_t, Finding>> findings;  ///< first of a case, by identity
+  std::map<std::string, Finding> launches;  ///< limits of launches that are broken, by identity
   std::set<std::string> policies;
   std::vector<Lint> refused;  ///< a case that could not be run at all
 
   void add(const Case& c, const CheckResult& result) {
     counts.add(c, result, 0);
     for (const std::string& line : result.verdict.missing_policies) policies.insert(line);
+    for (const Finding& f : result.findings) {
+      if (f.kind == name(DiagnosticKind::launch_limit)) launches.try_emplace(f.identity(), f);
+    }
     if (result.run.status == RunStatus::unsupported || !has_elements(result)) return;
     ++with_elements;
     if (result.findings.empty()) return;
@@ -183,6 +187,9 @@ std::vector<Lint> failing_runs(const Contract& contract, const std::vector<Case>
     out.push_back({contract.source.where, "unsupported",
                    counted(count, "case") + " of " + std::to_string(trial.counts.cases) +
                        " skipped: " + reason});
+  }
+  for (const auto& [identity, f] : trial.launches) {
+    out.push_back({{f.file, f.line}, "launch", f.message});
   }
   add_failing(contract, trial, out);
   add_unjudged(contract, trial, out);

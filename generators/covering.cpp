@@ -329,11 +329,14 @@ void telling_values(const Facts& facts, Random& random, Case& c) {
 std::vector<Case> covering_cases(const Contract& contract) {
   const Facts facts(contract);
   std::vector<Case> out;
+  const LaunchEdges edges = launch_edges(contract);
+  add_breaking(facts, edges, out);  // first: they cost nothing, and a run may be short
   const Choices choices(contract);
   const Variants& variants = choices.variants;
   add_ordinary(facts, choices, out);
   add_far_strides(facts, variants, out);
   add_far_counts(facts, variants, out);
+  add_within_limits(facts, edges, out);
   add_largest(
       facts, [&](int number, Case& c) { variants.choose(number, c); }, out);
   return out;

@@ -8,6 +8,7 @@
 #include "generators/facts.hpp"
 #include "generators/generate.hpp"
 #include "generators/hash.hpp"
+#include "generators/launch_limits.hpp"
 
 namespace assay {
 
@@ -55,6 +56,25 @@ bool draw_many_blocks(const Facts& facts, Random& random, Case& c);
 /// `choose` gives a case the variant of a number.
 void add_largest(const Facts& facts, const std::function<void(int, Case&)>& choose,
                  std::vector<Case>& out);
+/// Makes the case affordable without giving up its sizes: as it is, or with its last block alone.
+bool afford(const Facts& facts, Case& c);
+/// Values that tell places apart, by the number of the case.
+void fill_largest(const Facts& facts, int number, Case& c);
+/// The largest value in [low, high] for which `holds`, which is true of `low` and once false stays
+/// so.
+template <typename Predicate>
+int64_t largest_where(int64_t low, int64_t high, Predicate holds) {
+  if (holds(high)) return high;
+  while (high - low > 1) {
+    const int64_t middle = low + (high - low) / 2;
+    (holds(middle) ? low : high) = middle;
+  }
+  return low;
+}
+/// Cases at the limits of launches (launch_edges.cpp): those that break one, and those that just
+/// do not where they can be afforded.
+void add_breaking(const Facts& facts, const LaunchEdges& edges, std::vector<Case>& out);
+void add_within_limits(const Facts& facts, const LaunchEdges& edges, std::vector<Case>& out);
 /// Lowers the first of `sizes` that is given by limits until the case resolves: to what the scalars
 /// can carry. False when it never does.
 bool lower_to_fit(const Contract& contract, const std::vector<const SizeSpec*>& sizes, Case& c);

@@ -30,18 +30,6 @@ Fits fits(const Contract& contract, const Case& c, const OperandSpec** scalar = 
   }
 }
 
-/// The largest value in [low, high] for which `holds`, which is true of `low` and once false stays
-/// so.
-template <typename Predicate>
-int64_t largest(int64_t low, int64_t high, Predicate holds) {
-  if (holds(high)) return high;
-  while (high - low > 1) {
-    const int64_t middle = low + (high - low) / 2;
-    (holds(middle) ? low : high) = middle;
-  }
-  return low;
-}
-
 /// Lets only the last block run, and the first where the last is no block of its own.
 bool choose_last_block(const Contract& contract, Case& c) {
   c.blocks.clear();
@@ -53,16 +41,6 @@ bool choose_last_block(const Contract& contract, Case& c) {
   if (count < 2 || count > INT64_MAX) return false;
   c.blocks = {static_cast<int64_t>(count) - 1};
   return true;
-}
-
-/// Makes the case affordable without giving up its sizes: as it is, or with one block.
-bool afford(const Facts& facts, Case& c) {
-  c.blocks.clear();
-  const std::optional<int64_t> whole = work_if_valid(facts.contract, c);
-  if (whole && *whole <= kMostWholeWork) return true;
-  if (!facts.subset_allowed || !choose_last_block(facts.contract, c)) return false;
-  const std::optional<int64_t> part = work_if_valid(facts.contract, c);
-  return part && *part <= kMostWork;
 }
 
 bool is_reduced(const Facts& facts, const std::string& size) {
@@ -82,12 +60,6 @@ void add_answer_at_end(const Facts& facts, Case c, std::vector<Case>& out) {
   if (work_if_valid(facts.contract, c)) out.push_back(std::move(c));
 }
 
-void finish(const Facts& facts, int number, Case& c) {
-  Random random(static_cast<uint64_t>(4000 + number));
-  telling_values(facts, random, c);
-  c.value_seed = static_cast<uint64_t>(number) + 1;
-}
-
 /// All sizes of an operand at their largest, the outermost as large as the scalars then carry.
 std::optional<Case> largest_together(const Contract& contract, const OperandSpec& operand, Case c) {
   const std::vector<const SizeSpec*> sizes = plain_sizes(contract, operand);
@@ -98,6 +70,21 @@ std::optional<Case> largest_together(const Contract& contract, const OperandSpec
 }
 
 }  // namespace
+
+bool afford(const Facts& facts, Case& c) {
+  c.blocks.clear();
+  const std::optional<int64_t> whole = work_if_valid(facts.contract, c);
+  if (whole && *whole <= kMostWholeWork) return true;
+  if (!facts.subset_allowed || !choose_last_block(facts.contract, c)) return false;
+  const std::optional<int64_t> part = work_if_valid(facts.contract, c);
+  return part && *part <= kMostWork;
+}
+
+void fill_largest(const Facts& facts, int number, Case& c) {
+  Random random(static_cast<uint64_t>(4000 + number));
+  telling_values(facts, random, c);
+  c.value_seed = static_cast<uint64_t>(number) + 1;
+}
 
 bool lower_to_fit(const Contract& contract, const std::vector<const SizeSpec*>& sizes, Case& c) {
   if (fits(contract, c) == Fits::yes) return true;
@@ -112,7 +99,7 @@ bool lower_to_fit(const Contract& contract, const std::vector<const SizeSpec*>& 
     return fits(contract, c) == Fits::yes;
   };
   if (!resolves(least)) return false;
-  outermost = largest(least, most, resolves);
+  outermost = largest_where(least, most, resolves);
   return true;
 }
 
@@ -132,7 +119,7 @@ std::vector<SizeReach> size_reaches(const Contract& contract) {
     if (most == Fits::yes) {
       reach.possible = size.max;
     } else if (most == Fits::no_scalar) {
-      reach.possible = largest(least.sizes.at(size.name), size.max,
+      reach.possible = largest_where(least.sizes.at(size.name), size.max,
                                [&](int64_t value) { return fits_at(value) == Fits::yes; });
     }
     if (most != Fits::no_scalar) reach.limited_by = nullptr;
@@ -149,6 +136,7 @@ std::vector<std::string> reach_notes(const Contract& contract) {
                     " can never run: scalar " + reach.limited_by->name + " is " +
                     reach.limited_by->dtype + " (" + reach.limited_by->where.text() + ")");
   }
+  for (std::string& note : launch_edges(contract).undecided) notes.push_back(std::move(note));
   return notes;
 }
 
@@ -166,7 +154,7 @@ void add_largest(const Facts& facts, const std::function<void(int, Case&)>& choo
   Case least = least_case(contract);
   int number = 0;
   const auto add = [&](Case& c) {
-    finish(facts, number++, c);
+    fill_largest(facts, number++, c);
     if (work_if_valid(contract, c)) out.push_back(c);
   };
   const auto start = [&] {
@@ -183,7 +171,7 @@ void add_largest(const Facts& facts, const std::function<void(int, Case&)>& choo
       return afford(facts, c);
     };
     if (!affordable(low)) continue;
-    const int64_t most = largest(low, *reach.possible, affordable);
+    const int64_t most = largest_where(low, *reach.possible, affordable);
     if (!affordable(most)) continue;
     add(c);
     if (facts.selecting && is_reduced(facts, reach.size)) add_answer_at_end(facts, c, out);

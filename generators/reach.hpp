@@ -24,7 +24,7 @@ struct SizeReach {
 std::vector<SizeReach> size_reaches(const Contract& contract);
 
 /// "sizes n above 2147483647 can never run: scalar n is i32 (k.toml:12:3)"; one a size that a
-/// scalar cuts.
+/// scalar cuts; and limits of launches on which the search gave no answer.
 std::vector<std::string> reach_notes(const Contract& contract);
 
 /// The elements of an operand with all of its sizes at their largest together; 0 where its shape

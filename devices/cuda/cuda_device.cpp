@@ -15,6 +15,7 @@
 #include "devices/device.hpp"
 #include "devices/launch_parameters.hpp"
 #include "devices/ptx/module.hpp"
+#include "generators/launch_limits.hpp"
 #include "generators/storage_run.hpp"
 #include "kernels_under_test/input_error.hpp"
 
@@ -244,8 +245,7 @@ void CudaDevice::launch_all(const Instance& instance, const std::vector<Program>
   };
   for (size_t i = 0; i < instance.launches.size(); ++i) {
     const ResolvedLaunch& launch = instance.launches[i];
-    // An empty grid is not launched, as a host wrapper would do.
-    if (std::count(launch.grid.begin(), launch.grid.end(), 0) != 0) continue;
+    if (is_empty(launch)) continue;  // nothing to compute: a host launches nothing
     const Program& program = programs[i];
     const uint64_t module = process_.module(program.key, program.ptx);
     const ptx::Function* entry = decoded(program).find(program.entry);
@@ -341,8 +341,23 @@ void CudaDevice::check_guards(const std::vector<Buffer>& buffers, Run& run) {
   }
 }
 
+/// Whether no launch breaks a limit that its contract tells; otherwise `run` says which.
+bool keeps_to_limits(const Instance& instance, Run& run) {
+  for (const ResolvedLaunch& launch : instance.launches) {
+    const auto breach = launch_breach(instance, launch);
+    if (!breach) continue;
+    run.status = RunStatus::refused;
+    report(run, DiagnosticKind::launch_limit, breach->message);
+    run.diagnostics.back().launch = launch.position;
+    run.diagnostics.back().number = assay::name(breach->number);
+    return false;
+  }
+  return true;
+}
+
 void CudaDevice::run_twice(const Instance& instance, const std::vector<Program>& programs,
                            Run& run) {
+  if (!keeps_to_limits(instance, run)) return;
   std::vector<Buffer> buffers = plan(instance);
   if (const std::string why = obstacle(instance, buffers); !why.empty()) {
     run.status = RunStatus::unsupported;

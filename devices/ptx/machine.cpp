@@ -7,23 +7,11 @@
 
 #include "devices/ptx/executor.hpp"
 #include "devices/ptx/lower.hpp"
+#include "kernels_under_test/limits.hpp"
 
 namespace assay::ptx {
 
 namespace {
-
-constexpr int64_t kMaxGridX = 2147483647;
-constexpr int64_t kMaxGridYz = 65535;
-constexpr int64_t kMaxBlockThreads = 1024;
-constexpr int64_t kMaxBlockZ = 64;
-constexpr int64_t kStaticShared = 48 << 10;
-constexpr int64_t kSharedOptIn = 163
-                                 << 10;  // sm_80 with cudaFuncAttributeMaxDynamicSharedMemorySize
-constexpr int64_t kMaxParameterBytes = 4096;
-
-std::string over(const std::string& what, int64_t value, int64_t limit) {
-  return what + " " + std::to_string(value) + " exceeds the limit of " + std::to_string(limit);
-}
 
 uint64_t extend(uint64_t value, int bytes, bool sign_extend) {
   if (!sign_extend || bytes >= 8) return value;
@@ -67,43 +55,29 @@ bool use_avx2() {
   return !forbidden && cpu_has_avx2();
 }
 
-std::string launch_limit(const Function& entry, const LaunchConfig& config,
-                         int64_t static_shared_bytes) {
-  const char* axis[] = {"x", "y", "z"};
-  for (int i = 0; i < 3; ++i) {
-    const int64_t most = i == 0 ? kMaxGridX : kMaxGridYz;
-    if (config.grid[i] > most) return over(std::string("grid.") + axis[i], config.grid[i], most);
-    const int64_t most_threads = i == 2 ? kMaxBlockZ : kMaxBlockThreads;
-    if (config.block[i] > most_threads) {
-      return over(std::string("block.") + axis[i], config.block[i], most_threads);
-    }
-    if (config.block[i] < 1) {
-      return std::string("block.") + axis[i] + " is " + std::to_string(config.block[i]);
-    }
-    const int32_t required = entry.required_block[i];
-    if (entry.required_block[0] > 0 && config.block[i] != std::max(required, 1)) {
-      return std::string("block.") + axis[i] + " " + std::to_string(config.block[i]) +
-             " differs from .reqntid " + std::to_string(std::max(required, 1));
-    }
+ProgramLimit program_limit(const Function& entry, const ResolvedLaunch& launch,
+                           int64_t static_shared_bytes) {
+  const auto number_text = [](int64_t value) { return std::to_string(value); };
+  for (size_t i = 0; i < 3 && entry.required_block[0] > 0; ++i) {
+    const int64_t required = std::max(entry.required_block[i], 1);
+    if (launch.block[i] == required) continue;
+    const auto axis = static_cast<LaunchNumber>(static_cast<size_t>(LaunchNumber::block_x) + i);
+    return {axis, ", not the " + number_text(required) + " that the kernel requires (.reqntid)"};
   }
-  const int64_t threads = config.block[0] * config.block[1] * config.block[2];
-  if (threads > kMaxBlockThreads) return over("threads of a block", threads, kMaxBlockThreads);
   if (entry.max_block[0] > 0) {
     const int64_t most = int64_t{entry.max_block[0]} * std::max(entry.max_block[1], 1) *
                          std::max(entry.max_block[2], 1);
-    if (threads > most) return over("threads of a block (.maxntid)", threads, most);
+    if (value_of(launch, LaunchNumber::threads) > most) {
+      return {LaunchNumber::threads, ", more than the kernel's own limit of " + number_text(most) +
+                                         " (__launch_bounds__)"};
+    }
   }
-  if (static_shared_bytes > kStaticShared) {
-    return over("static shared memory in bytes", static_shared_bytes, kStaticShared);
+  if (static_shared_bytes > kMostStaticShared) {
+    return {LaunchNumber::shared, " bytes beside " + number_text(static_shared_bytes) +
+                                      " static ones, more than the limit of " +
+                                      number_text(kMostStaticShared) + " for static ones"};
   }
-  if (static_shared_bytes + config.shared_bytes > kSharedOptIn) {
-    return over("shared memory in bytes", static_shared_bytes + config.shared_bytes, kSharedOptIn);
-  }
-  if (static_cast<int64_t>(config.params.size()) > kMaxParameterBytes) {
-    return over("parameters in bytes", static_cast<int64_t>(config.params.size()),
-                kMaxParameterBytes);
-  }
-  return "";
+  return {};
 }
 
 int64_t co_resident_blocks(const LaunchConfig& config, int64_t shared_bytes) {
@@ -264,12 +238,12 @@ void Machine::add_variables(const Code& code) {
 /// The window through which kernels read parameters by pointer.
 void Machine::show_parameters(const LaunchConfig& config) {
   shown_parameters_ = config.params;
-  shown_parameters_.resize(kMaxParameterBytes);
+  shown_parameters_.resize(kMostParameterBytes);
   if (parameter_region_ >= 0) return memory_->refill(parameter_region_);
   RegionSpec spec;
   spec.name = "parameters";
   spec.base = kParamWindow;
-  spec.bytes = kMaxParameterBytes;
+  spec.bytes = kMostParameterBytes;
   spec.writable = false;
   spec.constant = true;
   spec.fill = [this](int64_t first, int64_t count, uint8_t* out) {

@@ -14,6 +14,7 @@
 #include "devices/ptx/code.hpp"
 #include "devices/ptx/memory.hpp"
 #include "devices/ptx/tensor.hpp"
+#include "generators/launch_limits.hpp"
 
 namespace assay::ptx {
 
@@ -50,10 +51,14 @@ struct AccessEvent {
 /// Empty: no cost beyond one test an access.
 using AccessObserver = std::function<void(const AccessEvent&)>;
 
-/// Limits of an sm_80 launch (CUDA C++ Programming Guide 13.0, technical specifications of compute
-/// capability 8.0). Returns "" or what is exceeded, with both values.
-std::string launch_limit(const Function& entry, const LaunchConfig& config,
-                         int64_t static_shared_bytes);
+/// What a program itself limits of its launches: `.reqntid` and `.maxntid` of the entry, and static
+/// shared memory (CUDA C++ Programming Guide 13.0, technical specifications).
+struct ProgramLimit {
+  LaunchNumber number{};
+  std::string message;  ///< "" when the launch keeps to all; else ", more than ..."
+};
+ProgramLimit program_limit(const Function& entry, const ResolvedLaunch& launch,
+                           int64_t static_shared_bytes);
 
 /// Blocks that a whole device of compute capability 8.0 (A100: 108 multiprocessors) holds at once,
 /// by threads, blocks and shared memory; registers, which PTX does not tell, may lower it (CUDA C++

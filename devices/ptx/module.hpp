@@ -385,6 +385,9 @@ struct Variable {
   std::vector<std::pair<int64_t, std::string>> pointers;
 };
 
+/// Of an entry (PTX ISA, section 5.1.6: sm_70 and later).
+inline constexpr int64_t kMostParameterBytes = 32764;
+
 struct Parameter {
   std::string name;
   Type type = Type::none;  ///< b8 for arrays

@@ -149,7 +149,8 @@ class PtxDevice : public Device {
   std::map<int, int> add_operands(const Instance& instance, const RunOptions& options);
   LaunchConfig configure(const Instance& instance, const ResolvedLaunch& launch,
                          const Function& entry, const RunOptions& options) const;
-  bool admit(const Loaded& loaded, const LaunchConfig& config, Run& run) const;
+  bool admit(const Instance& instance, const ResolvedLaunch& launch, const Loaded& loaded,
+             const LaunchConfig& config, Run& run) const;
   void check_written(const Instance& instance, const std::map<int, int>& regions);
 
   const bool avx2_;
@@ -231,7 +232,8 @@ LaunchConfig PtxDevice::configure(const Instance& instance, const ResolvedLaunch
 }
 
 /// Whether the launch can run; otherwise `run` says why not.
-bool PtxDevice::admit(const Loaded& loaded, const LaunchConfig& config, Run& run) const {
+bool PtxDevice::admit(const Instance& instance, const ResolvedLaunch& launch, const Loaded& loaded,
+                      const LaunchConfig& config, Run& run) const {
   const auto refuse = [&](RunStatus status, DiagnosticKind kind, std::string message) {
     run.status = status;
     Diagnostic d;
@@ -245,9 +247,17 @@ bool PtxDevice::admit(const Loaded& loaded, const LaunchConfig& config, Run& run
     if (run.diagnostics.size() >= 8) break;
   }
   if (run.status == RunStatus::unsupported) return false;
-  const Function& entry = *loaded.code->entry;
-  const std::string limit = launch_limit(entry, config, loaded.code->static_shared_bytes);
-  if (!limit.empty()) return refuse(RunStatus::refused, DiagnosticKind::launch_limit, limit);
+  const int64_t static_shared = loaded.code->static_shared_bytes;
+  auto breach = launch_breach(instance, launch, static_shared);
+  const ProgramLimit own = program_limit(*loaded.code->entry, launch, static_shared);
+  if (!breach && !own.message.empty()) {
+    breach = {own.number, admitted_launch(instance, launch, own.number) + own.message};
+  }
+  if (breach) {
+    refuse(RunStatus::refused, DiagnosticKind::launch_limit, breach->message);
+    run.diagnostics.back().number = assay::name(breach->number);
+    return false;
+  }
   if (!config.blocks.empty() && !loaded.code->subset_obstacle.empty()) {
     return refuse(RunStatus::unsupported, DiagnosticKind::unsupported,
                   "a subset of blocks cannot run: the kernel has " + loaded.code->subset_obstacle);
@@ -305,12 +315,12 @@ Run PtxDevice::run(const Instance& instance, const std::vector<Program>& program
     const ResolvedLaunch& launch = instance.launches[i];
     if (!began) machine_.begin(*loaded.module, options);
     began = true;
-    // An empty grid is not launched, as a host wrapper would do.
-    if (std::count(launch.grid.begin(), launch.grid.end(), 0) != 0) continue;
+    // With nothing to compute a host launches nothing.
+    if (is_empty(launch) && !has_outputs(instance)) continue;
     const bool known = loaded.code->unsupported.empty() && loaded.code->entry != nullptr;
     const LaunchConfig config =
         known ? configure(instance, launch, *loaded.code->entry, options) : LaunchConfig{};
-    if (!admit(loaded, config, run)) {
+    if (!admit(instance, launch, loaded, config, run)) {
       for (Diagnostic& d : run.diagnostics) d.launch = launch.position;
       break;
     }
@@ -328,11 +338,12 @@ Run PtxDevice::run(const Instance& instance, const std::vector<Program>& program
     machine_.observe({});
     if (run.status == RunStatus::completed) check_written(instance, regions);
   }
-  if (!began) return run;
-  for (Diagnostic& d : machine_.diagnostics()) run.diagnostics.push_back(std::move(d));
-  machine_.diagnostics().clear();
-  run.coverage = machine_.coverage();
-  run.lane_instructions = machine_.lane_instructions();
+  if (began) {
+    for (Diagnostic& d : machine_.diagnostics()) run.diagnostics.push_back(std::move(d));
+    machine_.diagnostics().clear();
+    run.coverage = machine_.coverage();
+    run.lane_instructions = machine_.lane_instructions();
+  }
   if (run.status == RunStatus::completed) {
     run.outputs = std::make_unique<PageReader>(machine_.keep_memory(), regions);
   }

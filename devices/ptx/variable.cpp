@@ -225,7 +225,6 @@ Parameter VariableParser::parse_parameter(Token* name) {
 }
 
 std::vector<Parameter> VariableParser::parse_parameters(std::vector<Token>* names) {
-  constexpr int64_t kMaxParameterBytes = 32764;  // section 5.1.6, sm_70 and later
   std::vector<Parameter> parameters;
   lexer_.expect('(', "before parameters");
   if (lexer_.accept(')')) return parameters;
@@ -235,7 +234,7 @@ std::vector<Parameter> VariableParser::parse_parameters(std::vector<Token>* name
     Parameter parameter = parse_parameter(&name);
     parameter.offset = rounded_up(offset, parameter.align);
     offset = parameter.offset + parameter.bytes;
-    if (offset > kMaxParameterBytes) {
+    if (offset > kMostParameterBytes) {
       lexer_.fail(name, "expected at most 32,764 bytes of parameters");
     }
     parameters.push_back(std::move(parameter));

@@ -53,9 +53,11 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"error_in_launch_for_a_size", "ceil_div(n, 64)", "ceil_div(n, 64) + 0 / n", "error",
                5, "never runs with n=0"},
         Broken{"block_of_2048", "block = [64]", "block = [2048]", "fails", 5,
-               "launch_limit: block.x 2048"},
+               "launch_limit: the contract launches block.x = 2048, more than the limit of 1024"},
         Broken{"block_of_0", "block = [64]", "block = [0]", "fails", 5,
-               "launch_limit: block.x is 0"},
+               "launch_limit: the contract launches block.x = 0, which no device launches"},
+        Broken{"a_size_on_grid_y", "ceil_div(n, 64)", "1\", \"n * 20", "launch", 5,
+               "n = 3277 is admitted and launches grid.y = 65540, more than the limit of 65535"},
         Broken{"sizes_of_0", "max = 5000", "max = 0", "unjudged", 4, "never have an element"}),
     [](const auto& info) { return std::string(info.param.name); });
 
