@@ -71,6 +71,9 @@ struct Diagnostic {
   std::vector<std::string> details;  ///< further lines, such as what each warp of a hang waits for
 };
 
+/// The finding of `found` with the kind and place of `d`, counted once more; nullptr: none.
+Diagnostic* count_again(std::vector<Diagnostic>& found, const Diagnostic& d);
+
 /// What the fuzzer is steered by: small counters, one a feature, zero when not seen.
 struct Coverage {
   std::vector<uint8_t> block_hits;   ///< PTX basic blocks, all functions of the module, log2 buckets

@@ -98,6 +98,9 @@ Instance instantiate(const Contract& contract, const Case& c, const std::string&
 /// Elements of an output that the blocks of the case own: everything when all blocks run. Throws
 /// InputError when only some run and the contract does not say what a block owns.
 std::vector<Box> owned_elements(const Instance& instance, const Tensor& output);
+/// Those that one block of the case's only launch owns, by its linear index; the contract's `owns`
+/// speaks of the output. Throws InputError when that has no simple solution.
+std::vector<Box> elements_of_block(const Instance& instance, const Tensor& output, int64_t block);
 
 // --- values
 // ---------------------------------------------------------------------------------------

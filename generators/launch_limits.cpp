@@ -153,13 +153,18 @@ std::string admitted_launch(const Instance& instance, const ResolvedLaunch& laun
     ++named;
   };
   for (const std::string& part : launch_sources(*instance.contract, launch.position, number)) {
-    if (const auto at = c.sizes.find(part); at != c.sizes.end()) add(part, std::to_string(at->second));
-    if (const auto at = c.knobs.find(part); at != c.knobs.end()) add(part, std::to_string(at->second));
-    if (const auto at = c.flags.find(part); at != c.flags.end()) add(part, std::to_string(at->second));
-    if (const auto at = c.types.find(part); at != c.types.end()) add(part, std::string(name(at->second)));
+    for (const auto* values : {&c.sizes, &c.knobs, &c.flags}) {
+      if (const auto at = values->find(part); at != values->end()) {
+        add(part, std::to_string(at->second));
+      }
+    }
+    const auto type = c.types.find(part);
+    if (type != c.types.end()) add(part, std::string(name(type->second)));
   }
   if (named == 0) text = "the contract";
-  text += named == 0 ? " launches " : named == 1 ? " is admitted and launches " : " are admitted and launch ";
+  text += named == 0   ? " launches "
+          : named == 1 ? " is admitted and launches "
+                       : " are admitted and launch ";
   return text + std::string(name(number)) + " = " + std::to_string(value_of(launch, number));
 }
 

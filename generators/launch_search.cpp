@@ -1,10 +1,9 @@
 // Branch and bound over sizes and choices: the upper half of what a launch's number depends on
 // first, until a corner of what is left is a case or nothing is left.
 #include <algorithm>
-#include <limits>
-#include <map>
 
 #include "generators/draft.hpp"
+#include "generators/launch_bounds.hpp"
 #include "generators/launch_limits.hpp"
 #include "kernels_under_test/limits.hpp"
 #include "kernels_under_test/variants.hpp"
@@ -15,158 +14,37 @@ namespace {
 /// Boxes that one search looks at: a few milliseconds.
 constexpr int kMostBoxes = 2000;
 
-/// A size or a choice; of a list, its values in ascending order.
-struct Variable {
-  enum class Kind { size, type, knob, flag, scalar };
-  Kind kind{};
-  std::string name;
-  std::vector<int64_t> list;  ///< empty: every integer of the range
-  std::pair<int64_t, int64_t> range;  ///< of values, or of positions in the list
-  bool drives = false;   ///< the number depends on it
-  bool matters = false;  ///< it or a relation does
-  int64_t value(int64_t at) const { return list.empty() ? at : list[static_cast<size_t>(at)]; }
-};
-
-/// One range a variable.
-using Box = std::vector<std::pair<int64_t, int64_t>>;
-
 bool contains_name(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-std::vector<Variable> variables_of(const Contract& contract) {
-  std::vector<Variable> out;
-  const auto add = [&](Variable::Kind kind, const std::string& name, std::vector<int64_t> list) {
+std::vector<LaunchVariable> variables_of(const Contract& contract) {
+  std::vector<LaunchVariable> out;
+  const auto add = [&](LaunchVariable::Kind kind, const std::string& name,
+                       std::vector<int64_t> list) {
     std::sort(list.begin(), list.end());
     const auto last = static_cast<int64_t>(list.size()) - 1;
     out.push_back({kind, name, std::move(list), {0, last}});
   };
   for (const SizeSpec& size : contract.sizes) {
-    add(Variable::Kind::size, size.name, size.in);
+    add(LaunchVariable::Kind::size, size.name, size.in);
     if (size.in.empty()) out.back().range = {size.min, size.max};
   }
   for (const TypeParameter& type : contract.types) {
     std::vector<int64_t> codes;
     for (const DType kind : type.kinds) codes.push_back(static_cast<int64_t>(kind));
-    add(Variable::Kind::type, type.name, codes);
+    add(LaunchVariable::Kind::type, type.name, codes);
   }
-  for (const Knob& knob : contract.knobs) add(Variable::Kind::knob, knob.name, knob.values);
-  for (const std::string& flag : contract.flags) add(Variable::Kind::flag, flag, {0, 1});
+  for (const Knob& knob : contract.knobs) add(LaunchVariable::Kind::knob, knob.name, knob.values);
+  for (const std::string& flag : contract.flags) add(LaunchVariable::Kind::flag, flag, {0, 1});
   for (const OperandSpec& operand : contract.args) {
     if (operand.values.empty()) continue;
     std::vector<int64_t> positions(operand.values.size());
     for (size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<int64_t>(i);
-    add(Variable::Kind::scalar, operand.name, positions);
+    add(LaunchVariable::Kind::scalar, operand.name, positions);
   }
   return out;
 }
-
-/// What a contract's names may be within a box. Operands without a stride rule are contiguous, as
-/// in the cases that the search makes.
-class Bounds {
- public:
-  Bounds(const Contract& contract, const std::vector<Variable>& variables, const Box& box)
-      : contract_(contract) {
-    scope_.value = [this](std::string_view name) { return value(std::string(name)); };
-    scope_.call = [this](const Expr& call) { return called(call); };
-    for (size_t i = 0; i < variables.size(); ++i) {
-      const Variable& v = variables[i];
-      const Interval within{v.value(box[i].first), v.value(box[i].second)};
-      (v.kind == Variable::Kind::scalar ? positions_ : known_)[v.name] = within;
-    }
-    for (const NamedExpr& derived : contract.derive) known_[derived.name] = of(*derived.expr);
-  }
-
-  Interval of(const Expr& expr) const { return evaluate_interval(expr, scope_); }
-  Interval of(const ExprPtr& expr, int64_t without) const {
-    return expr ? of(*expr) : Interval::of(without);
-  }
-  bool may_hold(const Expr& expr) const { return of(expr) != Interval::of(0); }
-
-  Interval number(const LaunchSpec& launch, LaunchNumber number) const {
-    const auto axis = static_cast<size_t>(number);
-    if (number == LaunchNumber::shared) return of(launch.shared, 0);
-    if (number < LaunchNumber::block_x) return of(launch.grid[axis], 1);
-    if (number < LaunchNumber::threads) return of(launch.block[axis - 3], 1);
-    Interval product = Interval::of(1);
-    for (const ExprPtr& extent : launch.block) product = times(product, of(extent, 1));
-    return product;
-  }
-
-  Interval elements(const OperandSpec& operand) const {
-    Interval product = Interval::of(1);
-    for (const Dimension& dimension : operand.shape) {
-      product = times(product, of(*dimension.extent));
-    }
-    return product;
-  }
-
- private:
-  /// Of two ranges that hold no negative value of interest: extents.
-  static Interval times(const Interval& a, const Interval& b) {
-    const auto product = [](int64_t x, int64_t y) {
-      const __int128 wide = static_cast<__int128>(std::max<int64_t>(x, 0)) * std::max<int64_t>(y, 0);
-      return static_cast<int64_t>(
-          std::min<__int128>(wide, std::numeric_limits<int64_t>::max()));
-    };
-    return {product(a.low, b.low), product(a.high, b.high)};
-  }
-
-  std::optional<Interval> value(const std::string& name) const {
-    if (const auto at = known_.find(name); at != known_.end()) return at->second;
-    const OperandSpec* const operand = contract_.find_operand(name);
-    if (operand == nullptr || operand->kind != OperandKind::scalar) return std::nullopt;
-    if (operand->value) return of(*operand->value);
-    const auto at = positions_.find(name);
-    if (at == positions_.end()) return Interval{};
-    Interval hull = of(*operand->values[static_cast<size_t>(at->second.low)]);
-    for (int64_t i = at->second.low + 1; i <= at->second.high; ++i) {
-      const Interval other = of(*operand->values[static_cast<size_t>(i)]);
-      hull = {std::min(hull.low, other.low), std::max(hull.high, other.high)};
-    }
-    return hull;
-  }
-
-  std::optional<Interval> called(const Expr& call) const {
-    if (call.operands.empty() || call.operands[0]->kind != Expr::Kind::name) return std::nullopt;
-    const std::string& subject = call.operands[0]->text;
-    if (call.text == "size") {
-      for (const OperandSpec& operand : contract_.args) {
-        for (const Dimension& dimension : operand.shape) {
-          if (dimension.name == subject) return of(*dimension.extent);
-        }
-      }
-      return value(subject);
-    }
-    const OperandSpec* const operand = contract_.find_operand(subject);
-    if (operand == nullptr || operand->kind == OperandKind::scalar) return std::nullopt;
-    if (call.text == "numel") return elements(*operand);
-    if (call.text != "stride" || call.operands.size() != 2) return std::nullopt;
-    return stride(*operand, *call.operands[1]);
-  }
-
-  std::optional<Interval> stride(const OperandSpec& operand, const Expr& which) const {
-    Interval contiguous = Interval::of(1);
-    for (size_t d = operand.shape.size(); d-- > 0;) {
-      const bool ruled = d < operand.strides.size() && operand.strides[d].value;
-      const Interval stride = ruled ? of(*operand.strides[d].value) : contiguous;
-      const bool asked = which.kind == Expr::Kind::name
-                             ? which.text == operand.shape[d].name
-                             : which.kind == Expr::Kind::integer &&
-                                   which.integer == static_cast<int64_t>(d);
-      if (asked) return stride;
-      const Interval extent = of(*operand.shape[d].extent);
-      contiguous = times({std::max<int64_t>(stride.low, 1), std::max<int64_t>(stride.high, 1)},
-                         {std::max<int64_t>(extent.low, 1), std::max<int64_t>(extent.high, 1)});
-    }
-    return std::nullopt;
-  }
-
-  const Contract& contract_;
-  std::map<std::string, Interval> known_;
-  std::map<std::string, Interval> positions_;  ///< of scalars' lists
-  IntervalScope scope_;
-};
 
 bool overlap(const Interval& a, const Interval& b) { return a.low <= b.high && b.low <= a.high; }
 
@@ -189,19 +67,19 @@ class Search {
         least_(least_case(contract)) {
     const auto driving = launch_sources(contract, goal.launch, goal.number);
     const auto conditions = condition_sources(contract, goal.launch);
-    for (Variable& v : variables_) {
+    for (LaunchVariable& v : variables_) {
       v.drives = contains_name(driving, v.name);
       v.matters = v.drives || contains_name(conditions, v.name);
-      if (goal.with_outputs) v.matters |= v.kind == Variable::Kind::size;
+      if (goal.with_outputs) v.matters |= v.kind == LaunchVariable::Kind::size;
     }
   }
 
   LaunchSearch run() const {
-    std::vector<Box> open{whole()};
+    std::vector<LaunchRanges> open{whole()};
     int looked_at = 0;
     while (!open.empty()) {
       if (++looked_at > kMostBoxes) return {std::nullopt, false};
-      const Box box = std::move(open.back());
+      const LaunchRanges box = std::move(open.back());
       open.pop_back();
       if (!possible(box)) continue;
       if (std::optional<Case> found = corner(box)) return {std::move(found), true};
@@ -211,9 +89,9 @@ class Search {
   }
 
  private:
-  Box whole() const {
-    Box box;
-    for (const Variable& v : variables_) {
+  LaunchRanges whole() const {
+    LaunchRanges box;
+    for (const LaunchVariable& v : variables_) {
       std::pair<int64_t, int64_t> range = v.range;
       std::optional<int64_t> fixed;
       if (goal_.only) fixed = choice_value(*goal_.only, v.name);
@@ -230,21 +108,21 @@ class Search {
   }
 
   /// What the cheapest case has.
-  int64_t first(const Variable& v) const {
+  int64_t first(const LaunchVariable& v) const {
     switch (v.kind) {
-      case Variable::Kind::size:
+      case LaunchVariable::Kind::size:
         return least_.sizes.at(v.name);
-      case Variable::Kind::type:
+      case LaunchVariable::Kind::type:
         return static_cast<int64_t>(least_.types.at(v.name));
-      case Variable::Kind::knob:
+      case LaunchVariable::Kind::knob:
         return least_.knobs.at(v.name);
       default:
         return 0;
     }
   }
 
-  bool possible(const Box& box) const {
-    const Bounds bounds(contract_, variables_, box);
+  bool possible(const LaunchRanges& box) const {
+    const LaunchBounds bounds(contract_, variables_, box);
     if (!overlap(bounds.number(launch_, goal_.number), goal_.wanted)) return false;
     if (launch_.when && !bounds.may_hold(*launch_.when)) return false;
     for (const NamedExpr& relation : contract_.require) {
@@ -264,15 +142,15 @@ class Search {
   }
 
   /// A case at one of a few corners of the box.
-  std::optional<Case> corner(const Box& box) const {
+  std::optional<Case> corner(const LaunchRanges& box) const {
     // Whether the driving variables, and the others, are at their high ends.
     static constexpr std::array<std::pair<bool, bool>, 4> kCorners{
         {{true, false}, {true, true}, {false, false}, {false, true}}};
-    Box tried;
+    LaunchRanges tried;
     for (const auto& [driving_high, others_high] : kCorners) {
-      Box point = box;
+      LaunchRanges point = box;
       for (size_t i = 0; i < point.size(); ++i) {
-        const Variable& v = variables_[i];
+        const LaunchVariable& v = variables_[i];
         auto& [low, high] = point[i];
         const bool to_high = v.drives ? driving_high : others_high;
         // Few things happen with nothing of what does not matter.
@@ -287,27 +165,29 @@ class Search {
     return std::nullopt;
   }
 
-  Case case_at(const Box& point) const {
+  Case case_at(const LaunchRanges& point) const {
     Case c = least_;
-    for (size_t i = 0; i < point.size(); ++i) set(c, variables_[i], variables_[i].value(point[i].first));
+    for (size_t i = 0; i < point.size(); ++i) {
+      set(c, variables_[i], variables_[i].value(point[i].first));
+    }
     return c;
   }
 
-  static void set(Case& c, const Variable& v, int64_t value) {
+  static void set(Case& c, const LaunchVariable& v, int64_t value) {
     switch (v.kind) {
-      case Variable::Kind::size:
+      case LaunchVariable::Kind::size:
         c.sizes[v.name] = value;
         break;
-      case Variable::Kind::type:
+      case LaunchVariable::Kind::type:
         c.types[v.name] = static_cast<DType>(value);
         break;
-      case Variable::Kind::knob:
+      case LaunchVariable::Kind::knob:
         c.knobs[v.name] = value;
         break;
-      case Variable::Kind::flag:
+      case LaunchVariable::Kind::flag:
         c.flags[v.name] = value;
         break;
-      case Variable::Kind::scalar:
+      case LaunchVariable::Kind::scalar:
         c.scalars[v.name] = value;
         break;
     }
@@ -318,7 +198,8 @@ class Search {
     const std::optional<Instance> instance = if_valid(contract_, c);
     if (!instance || (goal_.with_outputs && !has_outputs(*instance))) return false;
     for (const ResolvedLaunch& launch : instance->launches) {
-      if (launch.position == goal_.launch) return goal_.wanted.holds(value_of(launch, goal_.number));
+      if (launch.position != goal_.launch) continue;
+      return goal_.wanted.holds(value_of(launch, goal_.number));
     }
     return false;
   }
@@ -326,24 +207,26 @@ class Search {
   /// The first choices and small sizes, as far as the case holds with them; the size that is
   /// largest comes last, and so is as small as it may be beside the least of the others.
   Case smaller(Case c) const {
-    for (const Variable& v : variables_) {
-      if (v.kind == Variable::Kind::size || (goal_.only && choice_value(*goal_.only, v.name))) continue;
+    for (const LaunchVariable& v : variables_) {
+      if (v.kind == LaunchVariable::Kind::size) continue;
+      if (goal_.only && choice_value(*goal_.only, v.name)) continue;
       Case simpler = c;
       set(simpler, v, first(v));
       if (holds(simpler)) c = std::move(simpler);
     }
-    std::vector<const Variable*> sizes;
-    for (const Variable& v : variables_) {
-      if (v.kind == Variable::Kind::size) sizes.push_back(&v);
+    std::vector<const LaunchVariable*> sizes;
+    for (const LaunchVariable& v : variables_) {
+      if (v.kind == LaunchVariable::Kind::size) sizes.push_back(&v);
     }
-    std::stable_sort(sizes.begin(), sizes.end(), [&](const Variable* a, const Variable* b) {
-      return c.sizes.at(a->name) < c.sizes.at(b->name);
+    const auto value_in_case = [&](const LaunchVariable* v) { return c.sizes.at(v->name); };
+    std::stable_sort(sizes.begin(), sizes.end(), [&](const auto* a, const auto* b) {
+      return value_in_case(a) < value_in_case(b);
     });
-    for (const Variable* v : sizes) lower(*v, c);
+    for (const LaunchVariable* v : sizes) lower(*v, c);
     return c;
   }
 
-  void lower(const Variable& v, Case& c) const {
+  void lower(const LaunchVariable& v, Case& c) const {
     const auto holds_at = [&](int64_t value) {
       Case other = c;
       other.sizes[v.name] = value;
@@ -369,7 +252,7 @@ class Search {
   }
 
   /// Halves the widest range that matters, of those that drive the number first; a point is done.
-  void split(const Box& box, std::vector<Box>& open) const {
+  void split(const LaunchRanges& box, std::vector<LaunchRanges>& open) const {
     const auto width = [&](size_t i) { return box[i].second - box[i].first; };
     int best = -1;
     for (const bool driving : {true, false}) {
@@ -387,18 +270,19 @@ class Search {
     int64_t middle = box[i].first + width(i) / 2;
     // A size of 0 is like no other: halves that hold it never end to be in doubt.
     for (size_t k = 0; k < box.size(); ++k) {
-      const Variable& v = variables_[k];
+      const LaunchVariable& v = variables_[k];
       if (!v.list.empty() || !v.drives || box[k].first != 0 || width(k) == 0) continue;
       i = k;
       middle = 0;
       break;
     }
-    Box below = box, above = box;
+    LaunchRanges below = box, above = box;
     below[i].second = middle;
     above[i].first = middle + 1;
     // The half that may hold more of what is wanted is looked at first.
-    const auto shared = [&](const Box& half) {
-      const Interval number = Bounds(contract_, variables_, half).number(launch_, goal_.number);
+    const auto shared = [&](const LaunchRanges& half) {
+      const LaunchBounds bounds(contract_, variables_, half);
+      const Interval number = bounds.number(launch_, goal_.number);
       return static_cast<__int128>(std::min(number.high, goal_.wanted.high)) -
              std::max(number.low, goal_.wanted.low);
     };
@@ -410,7 +294,7 @@ class Search {
   const Contract& contract_;
   const LaunchGoal& goal_;
   const LaunchSpec& launch_;
-  std::vector<Variable> variables_;
+  std::vector<LaunchVariable> variables_;
   const Case least_;
 };
 

@@ -507,6 +507,14 @@ Box whole(const Tensor& tensor) {
   return box;
 }
 
+std::vector<Box> solved(const Instance& instance, const Tensor& output, const Ownership& owner,
+                        int64_t block, int64_t& steps) {
+  const auto& grid = instance.launches[0].grid;
+  const BlockIndex index = {block % grid[0], block / grid[0] % grid[1], block / grid[0] / grid[1]};
+  const Relation relation(instance, output, owner, index);
+  return Solver(relation, owner, steps).solve(whole(output));
+}
+
 }  // namespace
 
 std::vector<Box> owned_elements(const Instance& instance, const Tensor& output) {
@@ -518,18 +526,18 @@ std::vector<Box> owned_elements(const Instance& instance, const Tensor& output) 
                      "'owns' what a block writes of '" +
                          output.spec->name + "'");
   }
-  const auto& grid = instance.launches[0].grid;
   std::vector<Box> out;
   int64_t steps = 0;
   for (const int64_t block : instance.the_case.blocks) {
-    const BlockIndex index = {block % grid[0], block / grid[0] % grid[1],
-                              block / grid[0] / grid[1]};
-    const Relation relation(instance, output, *owner, index);
-    for (Box& box : Solver(relation, *owner, steps).solve(whole(output))) {
-      out.push_back(std::move(box));
-    }
+    for (Box& box : solved(instance, output, *owner, block, steps)) out.push_back(std::move(box));
   }
   return out;
+}
+
+std::vector<Box> elements_of_block(const Instance& instance, const Tensor& output, int64_t block) {
+  const Ownership* const owner = instance.contract->find_ownership(output.spec->name);
+  int64_t steps = 0;
+  return solved(instance, output, *owner, block, steps);
 }
 
 }  // namespace assay

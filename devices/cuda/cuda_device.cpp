@@ -179,11 +179,7 @@ std::vector<Buffer> CudaDevice::plan(const Instance& instance) const {
     Buffer buffer;
     buffer.tensor = &tensor;
     buffer.stored = tensor.storage_bytes();
-    const int64_t extra =
-        tensor.spec->overread == nullptr
-            ? 0
-            : instance.evaluate(*tensor.spec->overread) * std::max(1, byte_size(tensor.dtype));
-    buffer.bytes = buffer.stored + std::max<int64_t>(extra, 0);
+    buffer.bytes = buffer.stored;
     buffers.push_back(buffer);
   }
   return buffers;
@@ -263,7 +259,7 @@ void CudaDevice::launch_all(const Instance& instance, const std::vector<Program>
 /// `flipped` says over which poison.
 void check_padding(const Instance& instance, const Tensor& tensor, int64_t first, int64_t count,
                    const uint8_t* held, bool flipped, Run& run) {
-  if (tensor.is_contiguous() && tensor.offset == 0) return;
+  if (tensor.storage_elements == tensor.elements()) return;
   const StorageMap map(tensor);
   const int bytes = byte_size(tensor.dtype);
   const int64_t end = (first + count) / bytes;

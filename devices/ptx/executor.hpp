@@ -147,7 +147,8 @@ class Executor : public RaceOwner {
   bool wants_coverage() const { return options_.coverage; }
   void begin(const RunOptions& options, const Module& module);
   RunStatus launch(const Code& code, const LaunchConfig& config);
-  void report_stray(const Page& page, std::string message, std::string operand);
+  /// Whether two blocks stored to one element of a region of which each element is one block's.
+  bool owned_twice() const { return owned_twice_; }
 
   std::vector<Diagnostic> diagnostics;
   std::vector<uint32_t> block_hits;
@@ -312,6 +313,7 @@ class Executor : public RaceOwner {
   void race_found(const Race& race) override;
   void add_values(Race& race, const RaceEvent& event) override;
   bool stores_what_is_there(const RaceEvent& event, int lane) override;
+  void stored_by_two_blocks(const RaceEvent& event, int lane) override;
   bool lanes_store_equal(const RaceEvent& event, int a, int b) override;
 
   // findings.cpp
@@ -324,6 +326,7 @@ class Executor : public RaceOwner {
 
   Memory* memory_;
   const RowKit& kit_;
+  bool owned_twice_ = false;
   RunOptions options_;
   const Code* code_ = nullptr;
   const LaunchConfig* config_ = nullptr;

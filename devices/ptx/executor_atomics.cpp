@@ -57,7 +57,6 @@ void Executor::atomic(const MicroOp& op, uint32_t mask) {
       if (at.page != nullptr) {
         stray_write(op, lane, address_[lane], bytes);
         at.page->written = true;
-        at.page->last_writer = op.site;
       }
       uint64_t operands[2] = {};
       bool value_undefined = false;

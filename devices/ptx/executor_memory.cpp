@@ -346,7 +346,6 @@ bool Executor::store_wide(const MicroOp& op, uint32_t mask, Space space) {
   if (to.page != nullptr) {
     if (!memory_->regions()[to.page->region].spec.writable) return false;
     to.page->written = true;
-    to.page->last_writer = op.site;
   }
   if (count == 1) {
     std::memcpy(to.data, rows[0], static_cast<size_t>(total));
@@ -381,7 +380,6 @@ bool Executor::store_near(const MicroOp& op, uint32_t mask, Space space) {
   if (to.page != nullptr) {
     if (!memory_->regions()[to.page->region].spec.writable) return false;
     to.page->written = true;
-    to.page->last_writer = op.site;
   }
   const uint8_t* rows[8] = {};
   for (int k = 0; k < count; ++k) rows[k] = row(site.rows[k]);
@@ -411,7 +409,6 @@ void Executor::store_to(const MicroOp& op, uint32_t mask, Space space) {
     if (to.page != nullptr) {
       stray_write(op, lane, address_[lane], bytes);
       to.page->written = true;
-      to.page->last_writer = op.site;
     }
     for (int k = 0; k < count; ++k) {
       const int offset = k * site.element_bytes;

@@ -142,6 +142,12 @@ bool Executor::stores_what_is_there(const RaceEvent& event, int lane) {
   return true;
 }
 
+void Executor::stored_by_two_blocks(const RaceEvent& event, int lane) {
+  if (owned_twice_ || event.shared) return;
+  const Page* page = memory_->page(event.addresses[lane]);
+  owned_twice_ = page != nullptr && memory_->regions()[page->region].spec.owned;
+}
+
 bool Executor::lanes_store_equal(const RaceEvent&, int a, int b) {
   if (race_op_->kind != Kind::store) return false;
   const Site& site = code_->sites[race_op_->site];

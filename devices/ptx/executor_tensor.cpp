@@ -112,7 +112,6 @@ void Executor::store_bytes(const MicroOp& op, Space space, int lane, uint64_t ad
   if (to.page != nullptr) {
     stray_write(op, lane, address, bytes);
     to.page->written = true;
-    to.page->last_writer = op.site;
   }
   stillness_.disturb();
   std::memcpy(to.data, from, bytes);

@@ -114,13 +114,7 @@ Diagnostic& Executor::report(DiagnosticKind kind, int32_t site, int lane, std::s
     d.line = line.line;
     d.ptx_line = code_->sites[site].instruction->ptx_line;
   }
-  for (Diagnostic& known : diagnostics) {
-    const bool same_line = d.file.empty() ? known.ptx_line == d.ptx_line : known.line == d.line;
-    if (known.kind == kind && known.note == note && known.file == d.file && same_line) {
-      ++known.count;
-      return known;
-    }
-  }
+  if (Diagnostic* const known = count_again(diagnostics, d)) return *known;
   d.message = std::move(message);
   d.operand = std::move(operand);
   d.block = warp_->block->at;
@@ -204,16 +198,6 @@ void Executor::stray_write(const MicroOp& op, int lane, uint64_t address, int by
   report(DiagnosticKind::stray_write, op.site, lane,
          (spec.constant ? "store to constant memory: " : "store to an input: ") + where, operand);
   if (spec.constant) throw Stop{RunStatus::fault};
-}
-
-/// Found after the launch: which thread stored is no longer known.
-void Executor::report_stray(const Page& page, std::string message, std::string operand) {
-  if (free_blocks_.empty()) return;
-  warp_ = free_blocks_.back()->warps[0].get();
-  Diagnostic& d = report(DiagnosticKind::stray_write, page.last_writer, 0, std::move(message),
-                         std::move(operand));
-  d.block = {};
-  d.thread = {};
 }
 
 void Executor::store_undefined(const MicroOp& op, int lane, const Page* page, uint64_t address,

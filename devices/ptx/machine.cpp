@@ -102,6 +102,7 @@ void Executor::begin(const RunOptions& options, const Module& module) {
   lane_instructions = 0;
   instructions_ = 0;
   origins_.resize(1);
+  owned_twice_ = false;
 }
 
 uint64_t Executor::special_value(Special which) const {
@@ -252,15 +253,12 @@ void Machine::show_parameters(const LaunchConfig& config) {
   parameter_region_ = memory_->add(std::move(spec));
 }
 
-void Machine::report_stray_write(const Page& page, std::string message, std::string operand) {
-  executor_->report_stray(page, std::move(message), std::move(operand));
-}
-
 RunStatus Machine::launch(const Code& code, const LaunchConfig& config) {
   if (code.points_to_parameters) show_parameters(config);
   return executor_->launch(code, config);
 }
 
+bool Machine::owned_twice() const { return executor_->owned_twice(); }
 std::vector<Diagnostic>& Machine::diagnostics() { return executor_->diagnostics; }
 int64_t Machine::lane_instructions() const { return executor_->lane_instructions; }
 void Machine::observe(AccessObserver observer) { executor_->observer = std::move(observer); }

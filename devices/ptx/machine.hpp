@@ -91,7 +91,9 @@ class Machine {
   /// Adds a region for each global and const variable of the module; once a run and module.
   void add_variables(const Code& code);
   /// Says that operand bytes which the last launch wrote should not have been written.
-  void report_stray_write(const Page& page, std::string message, std::string operand);
+  /// Whether two blocks of this run stored to one element of a region that is `owned`; only with
+  /// races on.
+  bool owned_twice() const;
 
  private:
   void show_parameters(const LaunchConfig& config);

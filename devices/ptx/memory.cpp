@@ -107,7 +107,6 @@ Page* Memory::find(uint64_t number) {
   page->high = static_cast<int32_t>(std::min<uint64_t>(kPageBytes, end - begin));
   page->has_undefined = spec.undefined;
   page->written = false;
-  page->last_writer = -1;
   std::memset(page->state, spec.undefined ? kUndefined : 0, kPageBytes);
   const int64_t first = static_cast<int64_t>(begin + page->low - spec.base);
   const int64_t count = page->high - page->low;
@@ -129,8 +128,7 @@ Page* Memory::find(uint64_t number) {
 void Memory::begin_launch() {
   for (Page* page : touched_) {
     page->written = false;
-    page->last_writer = -1;
-  }
+    }
 }
 
 void Memory::refill(int index) {

@@ -34,6 +34,7 @@ struct RegionSpec {
   bool constant = false;   ///< const or param memory: a store is a fault
   bool undefined = false;  ///< bytes count as uninitialised until stored
   bool judged = false;     ///< storing an undefined value here is a finding
+  bool owned = false;      ///< each element is written by one block alone
   FillFunction fill;       ///< null: zeros
 };
 
@@ -46,7 +47,6 @@ struct Page {
   int32_t high = 0;
   bool has_undefined = false;
   bool written = false;      ///< by the current launch
-  int32_t last_writer = -1;  ///< site of the current launch that stored here last, for messages
 };
 
 struct Region {

@@ -2,14 +2,15 @@
 // that were written become the outputs.
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
 
 #include "devices/device.hpp"
 #include "devices/launch_parameters.hpp"
-#include "devices/ptx/box_index.hpp"
 #include "devices/ptx/machine.hpp"
+#include "devices/ptx/stray_stores.hpp"
 #include "devices/ptx/watch.hpp"
 
 namespace assay {
@@ -130,6 +131,12 @@ void misread(const Instance& instance, const Tensor& tensor, const Defect& defec
   }
 }
 
+/// What is done around each launch; empty: nothing.
+struct Around {
+  std::function<AccessObserver(const Module&, const LaunchConfig&)> observer;
+  std::function<void()> completed;
+};
+
 struct Loaded {
   std::shared_ptr<const Module> module;
   std::unique_ptr<Code> code;
@@ -151,7 +158,10 @@ class PtxDevice : public Device {
                          const Function& entry, const RunOptions& options) const;
   bool admit(const Instance& instance, const ResolvedLaunch& launch, const Loaded& loaded,
              const LaunchConfig& config, Run& run) const;
-  void check_written(const Instance& instance, const std::map<int, int>& regions);
+  void launch_all(const Instance& instance, const std::vector<Program>& programs,
+                  const RunOptions& options, const Around& around, Run& run);
+  void tell_strays(const Instance& instance, const std::vector<Program>& programs,
+                   const RunOptions& options, StrayStores& strays, Run& run);
 
   const bool avx2_;
   Machine machine_;
@@ -192,24 +202,19 @@ std::map<int, int> PtxDevice::add_operands(const Instance& instance, const RunOp
     spec.name = tensor.spec->name;
     spec.base = buffer_address(tensor);
     spec.element_bytes = std::max(1, byte_size(tensor.dtype));
-    const int64_t stored = tensor.storage_bytes();
-    const int64_t extra = tensor.spec->overread == nullptr
-                              ? 0
-                              : instance.evaluate(*tensor.spec->overread) * spec.element_bytes;
-    spec.bytes = stored + std::max<int64_t>(extra, 0);
+    spec.bytes = tensor.storage_bytes();
     spec.writable = tensor.is_written();
     const OperandKind kind = tensor.spec->kind;
     spec.undefined =
         options.definedness && (kind == OperandKind::output || kind == OperandKind::workspace);
     spec.judged = tensor.is_judged();
+    spec.owned = tensor.is_judged() && instance.launches.size() == 1 &&
+                 instance.contract->find_ownership(tensor.spec->name) != nullptr;
     const Defect defect =
         options.defect.operand == tensor.position ? options.defect : Defect{};
-    spec.fill = [&instance, &tensor, stored, defect](int64_t first, int64_t count, uint8_t* out) {
-      const int64_t inside = std::clamp<int64_t>(stored - first, 0, count);
-      if (inside > 0) storage_bytes(instance, tensor, first, inside, out);
-      if (defect.element >= 0) misread(instance, tensor, defect, first, inside, out);
-      // Past the buffer, where the contract lets the kernel read: a NaN of every float type.
-      std::memset(out + inside, 0xff, static_cast<size_t>(count - inside));
+    spec.fill = [&instance, &tensor, defect](int64_t first, int64_t count, uint8_t* out) {
+      storage_bytes(instance, tensor, first, count, out);
+      if (defect.element >= 0) misread(instance, tensor, defect, first, count, out);
     };
     regions[tensor.position] = machine_.memory().add(std::move(spec));
   }
@@ -265,45 +270,9 @@ bool PtxDevice::admit(const Instance& instance, const ResolvedLaunch& launch, co
   return true;
 }
 
-/// Stores to padding, and to elements that other blocks own: right values in a wrong place (an
-/// int32 offset that wraps by exactly 2^32) show only here.
-void PtxDevice::check_written(const Instance& instance, const std::map<int, int>& regions) {
-  const bool subset = !instance.the_case.blocks.empty();
-  for (const Tensor& tensor : instance.tensors) {
-    const auto region = regions.find(tensor.position);
-    if (region == regions.end() || !tensor.is_judged()) continue;
-    if (!subset && tensor.is_contiguous()) continue;
-    BoxIndex owned(subset ? owned_elements(instance, tensor) : std::vector<Box>{});
-    const int bytes = byte_size(tensor.dtype);
-    const uint64_t base = buffer_address(tensor);
-    for (const Page* page : machine_.memory().touched_pages()) {
-      if (page->region != region->second || !page->written) continue;
-      int64_t previous = -1;
-      for (int32_t i = page->low; i < page->high; ++i) {
-        if ((page->state[i] & kWritten) == 0) continue;
-        const uint64_t address = (page->number << kPageBits) + static_cast<uint64_t>(i);
-        const int64_t storage = static_cast<int64_t>(address - base) / bytes;
-        if (storage == previous) continue;
-        previous = storage;
-        const auto logical =
-            storage < tensor.storage_elements ? tensor.logical_of(storage) : std::nullopt;
-        if (logical && (!subset || owned.contains(tensor.coordinates(*logical)))) continue;
-        const char* const what =
-            logical ? "store to an element that another block owns: " : "store to padding of ";
-        machine_.report_stray_write(
-            *page, what + tensor.spec->name + ", element " + std::to_string(storage),
-            tensor.spec->name);
-      }
-    }
-  }
-}
-
-Run PtxDevice::run(const Instance& instance, const std::vector<Program>& programs,
-                   const RunOptions& options) {
-  Run run;
-  machine_.observe({});
-  machine_.renew_memory();
-  const std::map<int, int> regions = add_operands(instance, options);
+/// The launches in order, until one does not complete.
+void PtxDevice::launch_all(const Instance& instance, const std::vector<Program>& programs,
+                           const RunOptions& options, const Around& around, Run& run) {
   std::vector<const Module*> present;
   bool began = false;
   for (size_t i = 0; i < instance.launches.size() && run.status == RunStatus::completed; ++i) {
@@ -328,24 +297,60 @@ Run PtxDevice::run(const Instance& instance, const std::vector<Program>& program
       machine_.add_variables(*loaded.code);
       present.push_back(loaded.module.get());
     }
-    if (options.watch.operand >= 0) {
-      const Tensor& watched = instance.tensors[static_cast<size_t>(options.watch.operand)];
-      machine_.observe(
-          watch_stores(buffer_address(watched) + static_cast<uint64_t>(options.watch.first),
-                       options.watch.bytes, *loaded.module, config, run.last_store));
-    }
+    if (around.observer) machine_.observe(around.observer(*loaded.module, config));
     run.status = machine_.launch(*loaded.code, config);
     machine_.observe({});
-    if (run.status == RunStatus::completed) check_written(instance, regions);
+    if (run.status == RunStatus::completed && around.completed) around.completed();
   }
-  if (began) {
-    for (Diagnostic& d : machine_.diagnostics()) run.diagnostics.push_back(std::move(d));
-    machine_.diagnostics().clear();
-    run.coverage = machine_.coverage();
-    run.lane_instructions = machine_.lane_instructions();
+  if (!began) return;
+  for (Diagnostic& d : machine_.diagnostics()) run.diagnostics.push_back(std::move(d));
+  machine_.diagnostics().clear();
+  run.coverage = machine_.coverage();
+  run.lane_instructions = machine_.lane_instructions();
+}
+
+/// Runs the case again to learn which stores were stray. Adds them to the findings of `run`.
+void PtxDevice::tell_strays(const Instance& instance, const std::vector<Program>& programs,
+                            const RunOptions& options, StrayStores& strays, Run& run) {
+  RunOptions plain = options;
+  plain.definedness = plain.wrap = plain.races = plain.coverage = false;
+  machine_.renew_memory();
+  add_operands(instance, plain);
+  std::vector<Diagnostic> found;
+  Around around;
+  around.observer = [&](const Module& module, const LaunchConfig& config) {
+    return strays.teller(module, config, found);
+  };
+  Run again;
+  launch_all(instance, programs, plain, around, again);
+  for (Diagnostic& d : found) run.diagnostics.push_back(std::move(d));
+}
+
+Run PtxDevice::run(const Instance& instance, const std::vector<Program>& programs,
+                   const RunOptions& options) {
+  Run run;
+  machine_.observe({});
+  machine_.renew_memory();
+  const std::map<int, int> regions = add_operands(instance, options);
+  StrayStores strays(instance, buffer_address);
+  bool any_stray = false;
+  Around around;
+  around.completed = [&] {
+    any_stray = any_stray || machine_.owned_twice() || strays.seen(machine_.memory(), regions);
+  };
+  if (options.watch.operand >= 0) {
+    const Tensor& watched = instance.tensors[static_cast<size_t>(options.watch.operand)];
+    around.observer = [&](const Module& module, const LaunchConfig& config) {
+      return watch_stores(buffer_address(watched) + static_cast<uint64_t>(options.watch.first),
+                          options.watch.bytes, module, config, run.last_store);
+    };
   }
+  launch_all(instance, programs, options, around, run);
   if (run.status == RunStatus::completed) {
     run.outputs = std::make_unique<PageReader>(machine_.keep_memory(), regions);
+  }
+  if (any_stray && options.watch.operand < 0) {
+    tell_strays(instance, programs, options, strays, run);
   }
   return run;
 }

@@ -280,6 +280,9 @@ void Races::conflict(const RaceWarp& warp, const RaceEvent& event, int lane,
       (earlier.what & RaceAccess::kCollective) != 0) {
     return;
   }
+  if (earlier_writes && event.writes && earlier.thread >> kBlockBits != me >> kBlockBits) {
+    owner_.stored_by_two_blocks(event, lane);
+  }
   const bool same_site = (earlier.what & RaceAccess::kSite) == (event.what & RaceAccess::kSite);
   if (earlier_writes && event.writes && same_site) {
     const int other = static_cast<int>(earlier.thread % kRaceLanes);

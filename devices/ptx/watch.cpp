@@ -13,6 +13,19 @@ std::array<int64_t, 3> coordinates(int64_t linear, const std::array<int64_t, 3>&
 
 }  // namespace
 
+LastStore store_of(const AccessEvent& event, int lane, const Module& module,
+                   const LaunchConfig& config) {
+  LastStore store;
+  if (const auto file = module.files.find(event.line->file); file != module.files.end()) {
+    store.file = file->second;
+    store.line = event.line->line;
+  }
+  store.ptx_line = event.instruction->ptx_line;
+  store.block = coordinates(event.block, config.grid);
+  store.thread = coordinates(int64_t{event.warp} * 32 + lane, config.block);
+  return store;
+}
+
 AccessObserver watch_stores(uint64_t address, int64_t bytes, const Module& module,
                             const LaunchConfig& config, std::optional<LastStore>& last) {
   return [=, &module, &config, &last](const AccessEvent& event) {
@@ -22,14 +35,7 @@ AccessObserver watch_stores(uint64_t address, int64_t bytes, const Module& modul
       const uint64_t first = event.addresses[lane];
       if (first >= address + static_cast<uint64_t>(bytes)) continue;
       if (first + static_cast<uint64_t>(event.bytes) <= address) continue;
-      LastStore store;
-      if (const auto file = module.files.find(event.line->file); file != module.files.end()) {
-        store.file = file->second;
-        store.line = event.line->line;
-      }
-      store.ptx_line = event.instruction->ptx_line;
-      store.block = coordinates(event.block, config.grid);
-      store.thread = coordinates(int64_t{event.warp} * 32 + lane, config.block);
+      LastStore store = store_of(event, lane, module, config);
       store.count = last ? last->count + 1 : 1;
       last = std::move(store);
     }

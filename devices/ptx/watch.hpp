@@ -1,4 +1,5 @@
-// Which store wrote a watched element last: an observer of the machine's accesses.
+// Which store wrote a watched element last, and where a store stands: for observers of the
+// machine's accesses.
 #pragma once
 
 #include <optional>
@@ -11,5 +12,9 @@ namespace assay::ptx {
 /// overwritten by each store that touches them. All three must outlive the observer.
 AccessObserver watch_stores(uint64_t address, int64_t bytes, const Module& module,
                             const LaunchConfig& config, std::optional<LastStore>& last);
+
+/// Where the store of a lane stands, and which thread of which block it is.
+LastStore store_of(const AccessEvent& event, int lane, const Module& module,
+                   const LaunchConfig& config);
 
 }  // namespace assay::ptx
