@@ -36,7 +36,9 @@ TEST(Shadow, UndefinedBytes) {
   EXPECT_EQ(undefined(half + "mov.b32 {%h2, %h3}, %r8; cvt.u32.u16 %r2, %h2;"), 0);
   EXPECT_EQ(undefined(half + "mov.b32 {%h2, %h3}, %r8; cvt.u32.u16 %r2, %h3;"), 1);
   EXPECT_EQ(undefined(half + "add.f16x2 %r8, %r8, %r8; and.b32 %r2, %r8, 65535;"), 0);
-  EXPECT_EQ(undefined(half + "add.s32 %r8, %r8, %r8; and.b32 %r2, %r8, 65535;"), 1);
+  // Carries go upwards only.
+  EXPECT_EQ(undefined(half + "add.s32 %r8, %r8, %r8; and.b32 %r2, %r8, 65535;"), 0);
+  EXPECT_EQ(undefined(half + "add.s32 %r8, %r8, %r8; shr.u32 %r2, %r8, 16;"), 1);
 }
 
 TEST(Shadow, SelectionFollowsThePredicate) {
