@@ -273,7 +273,7 @@ void Executor::diverge(WarpState& warp, Group& group, const MicroOp& op, uint32_
 uint32_t Executor::same_index(const MicroOp& op, uint32_t mask, uint32_t* wanted) {
   const auto* index = reinterpret_cast<const uint32_t*>(row(op.a));
   const size_t targets = code_->sites[op.site].targets.size();
-  if (shadow_) check_operand(op, op.fa, op.a, 4, mask, "the index");
+  if (shadow_) check_operand(op, op.fa, op.a, 4, mask, "index");
   *wanted = index[std::countr_zero(mask)];
   uint32_t same = 0;
   for (int i = 0; i < kLanes; ++i) same |= static_cast<uint32_t>(index[i] == *wanted) << i;

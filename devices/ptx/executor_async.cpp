@@ -71,8 +71,8 @@ void Executor::async_source(const MicroOp& op, uint32_t mask) {
     if (size != 0) reading |= 1u << lane;
   });
   if (shadow_) {
-    check_operand(op, op.fb, op.b, 4, mask, "the number of bytes");
-    check_predicate(op, op.fpa, op.pa, mask, "the choice to read");
+    check_operand(op, op.fb, op.b, 4, mask, "number of bytes");
+    check_predicate(op, op.fpa, op.pa, mask, "choice to read");
   }
   if (reading == 0) return;
   addresses(op);
@@ -222,7 +222,7 @@ void Executor::barrier_object(const MicroOp& op, uint32_t mask) {
   }
   addresses(op);
   if (shadow_ && warp_->flags[op.fa] != 0) check_address(op, mask);
-  if (shadow_ && op.b != kNoSlot) check_operand(op, op.fb, op.b, op.b_width, mask, "the operand");
+  if (shadow_ && op.b != kNoSlot) check_operand(op, op.fb, op.b, op.b_width, mask, "operand");
   uint32_t complete = 0;
   while (mask != 0) {
     Space space;

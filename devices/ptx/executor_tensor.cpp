@@ -349,7 +349,7 @@ void Executor::transfer_fragment(WarpState&, const MicroOp& op, const Instructio
   if (shadow_ && warp_->flags[op.fa] != 0) check_address(op, 1);
   const uint64_t stride = op.b == kNoSlot ? static_cast<uint64_t>(along)
                                           : *reinterpret_cast<const uint32_t*>(row(op.b));
-  if (shadow_ && op.b != kNoSlot) check_operand(op, op.fb, op.b, 4, 1, "the stride");
+  if (shadow_ && op.b != kNoSlot) check_operand(op, op.fb, op.b, 4, 1, "stride");
   Space space;
   split_spaces(op, 1, space);
   const uint64_t base = address_[0];

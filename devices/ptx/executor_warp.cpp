@@ -83,7 +83,7 @@ bool Executor::synchronise(WarpState& warp, Group& group, const MicroOp& op, uin
                                                                         : op.a;
   if (shadow_) {
     const uint32_t flag = slot == op.e ? op.fe : slot == op.b ? op.fb : op.fa;
-    check_operand(op, flag, slot, 4, mask, "the lane mask");
+    check_operand(op, flag, slot, 4, mask, "lane mask");
   }
   uint32_t same = mask;
   if (!is_uniform(slot)) {

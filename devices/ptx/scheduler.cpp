@@ -141,8 +141,8 @@ void Executor::arrive(WarpState& warp, Group& group, const MicroOp& op, uint32_t
   block.barriers_in_use |= 1u << number;
   if (op.b != kNoSlot) barrier.wanted = reinterpret_cast<const uint32_t*>(row(op.b))[lane];
   if (shadow_) {
-    check_operand(op, op.fa, op.a, 4, mask, "the number");
-    if (op.b != kNoSlot) check_operand(op, op.fb, op.b, 4, mask, "the thread count");
+    check_operand(op, op.fa, op.a, 4, mask, "number");
+    if (op.b != kNoSlot) check_operand(op, op.fb, op.b, 4, mask, "thread count");
   }
   if (op.pa != kNoSlot) {
     const uint32_t p = predicate(op.pa) ^ (op.pa_negated ? ~0u : 0u);

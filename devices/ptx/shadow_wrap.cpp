@@ -359,7 +359,7 @@ std::string Executor::wrap_message(const WrapOrigin& o) const {
 void Executor::check_address(const MicroOp& op, uint32_t mask) {
   const int width = code_->sites[op.site].address_width;
   const std::string& spelling = code_->sites[op.site].instruction->spelling;
-  check_operand(op, op.fa, op.a, width, mask, "the address");
+  check_operand(op, op.fa, op.a, width, mask, "address");
   if ((warp_->flags[op.fa] & kWrapped) == 0 || !options_.wrap) return;
   const WrapRow& exact = warp_->wrap[code_->wrap_rows[op.fa]];
   uint32_t wrong = 0;

@@ -23,6 +23,8 @@ uint64_t word_of_lane(int lane, uint64_t offset) {
 /// Words of one memory whose trails are kept; values of further ones begin where they are loaded.
 constexpr size_t kMostTrails = size_t{1} << 16;
 
+constexpr char kComputed[] = "computed with";
+
 /// What an instruction does to a value that it hands on.
 const char* verb(const MicroOp& op) {
   switch (op.kind) {
@@ -45,7 +47,7 @@ const char* verb(const MicroOp& op) {
     case Kind::tensor:
       return has_address(op.kind) && op.a != kNoSlot ? "moved" : "multiplied";
     default:
-      return "computed with";
+      return kComputed;
   }
 }
 
@@ -112,15 +114,28 @@ void Executor::hand_on(const MicroOp& op, uint32_t to, uint32_t lanes,
   });
 }
 
-/// Computing steps are told once a source line, what moves values between threads or through memory
-/// always.
+/// Computing steps are told once a source line, others once a line and operation: an unrolled loop of
+/// shuffles is one step.
 void Executor::pass(Trail& trail, const MicroOp& op) const {
-  const auto line = [&](int32_t site) { return code_->sites[site].instruction->line; };
-  const int32_t last =
-      trail.passed == 0 ? trail.site : trail.sites[static_cast<size_t>(trail.passed - 1)];
-  const bool computes = op.kind == Kind::compute || op.kind == Kind::compute_pred ||
-                        op.kind == Kind::pack || op.kind == Kind::unpack;
-  if (computes && last >= 0 && line(last) == line(op.site)) return;
+  const Site& here = code_->sites[op.site];
+  const auto same_line = [&](int32_t site) {
+    if (site < 0) return false;
+    const Site& there = code_->sites[site];
+    if (there.function != here.function || there.instruction->line < 0) return false;
+    if (here.instruction->line < 0) return false;
+    const SourceLine& a = there.function->lines[there.instruction->line];
+    const SourceLine& b = here.function->lines[here.instruction->line];
+    return a.file == b.file && a.line == b.line;
+  };
+  if (only_computes(op.kind)) {
+    const int32_t last =
+        trail.passed == 0 ? trail.site : trail.sites[static_cast<size_t>(trail.passed - 1)];
+    if (same_line(last)) return;
+  }
+  for (int i = 0; i < trail.passed; ++i) {
+    const int32_t site = trail.sites[static_cast<size_t>(i)];
+    if (same_line(site) && code_->sites[site].instruction->op == here.instruction->op) return;
+  }
   trail.pass(op.site);
 }
 
@@ -257,13 +272,20 @@ void Executor::report_undefined(const MicroOp& op, int lane, std::string message
                          std::move(operand));
   if (d.count > 1 || !d.steps.empty()) return;
   d.steps.push_back(first_step(trail));
+  Step last = step_at(op.site, std::move(use));
+  const auto same_line = [](const Step& a, const Step& b) {
+    return a.line > 0 && a.line == b.line && a.file == b.file;
+  };
   for (int i = 0; i < trail.passed; ++i) {
     const int32_t site = trail.sites[static_cast<size_t>(i)];
     if (site == op.site) continue;
-    d.steps.push_back(step_at(site, trail_verb(site)));
-    if (i == 0 && trail.shortened) d.steps.back().what = "... " + d.steps.back().what;
+    Step step = step_at(site, trail_verb(site));
+    // What a line computes on the way to its own use goes without saying.
+    const bool computes = step.what == kComputed;
+    if (computes && (same_line(step, last) || same_line(step, d.steps.back()))) continue;
+    d.steps.push_back(std::move(step));
   }
-  Step last = step_at(op.site, std::move(use));
+  if (trail.shortened && d.steps.size() > 1) d.steps[1].what = "... " + d.steps[1].what;
   last.block = warp_->block->at;
   last.thread = thread_of(*warp_, lane);
   d.steps.push_back(std::move(last));
@@ -277,8 +299,7 @@ std::string Executor::trail_verb(int32_t site) const {
 }
 
 void Executor::check_guard(const MicroOp& op, uint32_t mask) {
-  check_predicate(op, op.fguard, op.guard, mask,
-                  op.kind == Kind::branch ? "the direction" : "the guard");
+  check_predicate(op, op.fguard, op.guard, mask, op.kind == Kind::branch ? "direction" : "guard");
 }
 
 void Executor::check_predicate(const MicroOp& op, uint32_t flag, Slot slot, uint32_t mask,
@@ -297,7 +318,7 @@ void Executor::report_operand(const MicroOp& op, uint32_t flag, uint32_t undefin
   if (undefined == 0) return;
   const int lane = std::countr_zero(undefined);
   report_undefined(op, lane,
-                   std::string(what) + " of " + code_->sites[op.site].instruction->spelling +
+                   std::string("the ") + what + " of " + code_->sites[op.site].instruction->spelling +
                        " depends on an uninitialised value",
                    trail_of(flag, lane, op.site), what);
 }
