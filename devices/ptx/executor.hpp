@@ -204,7 +204,6 @@ class Executor : public RaceOwner {
   void split_off(WarpState& warp, Group& group, uint32_t mask, int32_t pc);
   void arrive(WarpState& warp, Group& group, const MicroOp& op, uint32_t mask);
   void try_release(BlockState& block, int barrier);
-  void set_reduction(const MicroOp& op, BarKind kind, uint32_t mask, const BarrierState& done);
   [[noreturn]] void report_hang(const std::string& why, const char* running);
   void end_rotation(int64_t waiting_blocks, int64_t most, int64_t& limit);
   std::unique_ptr<BlockState> start_block(std::array<int64_t, 3> at, int64_t linear);
@@ -271,6 +270,13 @@ class Executor : public RaceOwner {
   void match(WarpState& warp, const std::vector<Participant>& all);
   void redux(WarpState& warp, const std::vector<Participant>& all);
   void elect(WarpState& warp, const std::vector<Participant>& all);
+  void set_result_predicate(const MicroOp& op, uint32_t value, uint32_t mask, uint32_t undefined);
+  uint32_t member_mask(const MicroOp& op, uint32_t mask) const;
+  uint32_t undefined_lanes(uint32_t flag, Slot slot, int width, uint32_t mask) const;
+  void mark_undefined(uint32_t flag, Slot slot, int width, uint32_t mask);
+  void mark_defined(uint32_t flag, Slot slot, int width, uint32_t mask);
+
+  // undefined_lanes.cpp
   void shuffle_undefined(const MicroOp& op, uint32_t mask, const int* sources,
                          const UndefinedLanes& given, uint32_t absent,
                          const UndefinedSources& chooser);
@@ -280,11 +286,7 @@ class Executor : public RaceOwner {
                       const UndefinedLanes& made_of);
   void set_collective_predicate(const MicroOp& op, bool value, uint32_t mask, bool undefined,
                                 const UndefinedLanes& made_of);
-  void set_result_predicate(const MicroOp& op, uint32_t value, uint32_t mask, uint32_t undefined);
-  uint32_t member_mask(const MicroOp& op, uint32_t mask) const;
-  uint32_t undefined_lanes(uint32_t flag, Slot slot, int width, uint32_t mask) const;
-  void mark_undefined(uint32_t flag, Slot slot, int width, uint32_t mask);
-  void mark_defined(uint32_t flag, Slot slot, int width, uint32_t mask);
+  void set_reduction(const MicroOp& op, BarKind kind, uint32_t mask, const BarrierState& done);
 
   // executor_tensor.cpp
   /// By element: 0, or 1 + 32 * (number of the register) + lane of what is undefined.
@@ -364,8 +366,12 @@ class Executor : public RaceOwner {
   void report_undefined(const MicroOp& op, int lane, std::string message, const Trail& trail,
                         std::string use, std::string operand = "");
   void check_guard(const MicroOp& op, uint32_t mask);
+  /// An operand that decides what a warp, a barrier or a copy does, not what it computes.
   void check_operand(const MicroOp& op, uint32_t flag, Slot slot, int width, uint32_t mask,
-                     const char* what);
+                     const char* what) {
+    if (flag == 0 || (warp_->flags[flag] & kMaybeUndefined) == 0) return;
+    report_operand(op, flag, undefined_lanes(flag, slot, width, mask), what);
+  }
   void report_operand(const MicroOp& op, uint32_t flag, uint32_t undefined, const char* what);
   void check_predicate(const MicroOp& op, uint32_t flag, Slot slot, uint32_t mask,
                        const char* what);

@@ -319,61 +319,6 @@ void Executor::shuffle(WarpState& warp, const std::vector<Participant>& all) {
   }
 }
 
-/// The undefined bits of a shuffle's result: those of the lane that is read, `given`; all where it
-/// is `absent` or where the choice is undefined.
-void Executor::shuffle_undefined(const MicroOp& op, uint32_t mask, const int* sources,
-                                 const UndefinedLanes& given, uint32_t absent,
-                                 const UndefinedSources& chooser) {
-  if (op.fd == 0 || !options_.definedness) return;
-  const uint32_t whole = absent | chooser.lanes();
-  for_lanes(mask & ~whole, [&](int lane) {
-    const uint64_t bits = given.bits[static_cast<size_t>(sources[lane])];
-    if (bits == 0) return;
-    std::memcpy(undefined_row(op.fd, op.d, 4) + 4 * lane, &bits, 4);
-    trail_at(op.fd, lane) = given.trails[static_cast<size_t>(sources[lane])];
-  });
-  mark_undefined(op.fd, op.d, 4, whole);
-  for_lanes(absent, [&](int lane) {
-    trail_at(op.fd, lane) = new_trail(Trail::Source::absent_lane, op.site, lane);
-  });
-  hand_on(op, op.fd, chooser.lanes() & ~absent, chooser);
-}
-
-/// Undefined bits of a participant's lanes, and their trails through the instruction.
-void Executor::gather_undefined(const MicroOp& op, uint32_t flag, Slot slot, int width,
-                                uint32_t mask, UndefinedLanes& lanes) {
-  const uint32_t undefined = undefined_lanes(flag, slot, width, mask);
-  if (undefined == 0) return;
-  lanes.mask |= undefined;
-  lanes.trails.resize(kLanes);
-  for_lanes(undefined, [&](int lane) {
-    std::memcpy(&lanes.bits[static_cast<size_t>(lane)], warp_->undefined + slot + lane * width,
-                static_cast<size_t>(width));
-    lanes.trails[static_cast<size_t>(lane)] = trail_through(op, flag, lane);
-  });
-}
-
-/// One lane's part of a result that several lanes made; `made_of` holds what is undefined of them.
-void Executor::set_collective(const MicroOp& op, int lane, uint32_t value, uint32_t undefined,
-                              const UndefinedLanes& made_of) {
-  if (op.d == kNoSlot) return;
-  std::memcpy(frame_row(op.d) + 4 * lane, &value, 4);
-  result_defined(op.fd, op.d, 4, 1u << lane);
-  if (undefined == 0 || op.fd == 0) return;
-  std::memcpy(undefined_row(op.fd, op.d, 4) + 4 * lane, &undefined, 4);
-  trail_at(op.fd, lane) = made_of.trails[static_cast<size_t>(std::countr_zero(made_of.mask))];
-}
-
-void Executor::set_collective_predicate(const MicroOp& op, bool value, uint32_t mask,
-                                        bool undefined, const UndefinedLanes& made_of) {
-  if (op.p1 == kNoSlot) return;
-  set_result_predicate(op, value ? ~0u : 0u, mask, undefined ? mask : 0);
-  if (!undefined) return;
-  for_lanes(mask, [&](int lane) {
-    trail_at(op.fp1, lane) = made_of.trails[static_cast<size_t>(std::countr_zero(made_of.mask))];
-  });
-}
-
 void Executor::vote(WarpState&, const std::vector<Participant>& all) {
   uint32_t truth = 0, mask = 0;
   UndefinedLanes unsure;

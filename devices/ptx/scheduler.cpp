@@ -207,36 +207,14 @@ void Executor::try_release(BlockState& block, int number) {
       const MicroOp& op = ops_[g.pc];
       const BarKind kind = code_->sites[op.site].instruction->bar;
       warp_ = warp.get();
-      const bool reduces = kind == BarKind::red_popc || kind == BarKind::red_and || kind == BarKind::red_or;
+      const bool reduces =
+          kind == BarKind::red_popc || kind == BarKind::red_and || kind == BarKind::red_or;
       if (reduces) set_reduction(op, kind, g.mask, done);
       g.wait = Wait::none;
       ++g.pc;
     }
   }
   warp_ = current;
-}
-
-/// What bar.red tells each lane of `mask`.
-void Executor::set_reduction(const MicroOp& op, BarKind kind, uint32_t mask,
-                             const BarrierState& done) {
-  UndefinedLanes unsure;
-  if (done.undefined != 0) {
-    unsure.mask = 1;
-    unsure.trails.assign(1, done.trail);
-  }
-  const uint32_t most = done.surely + done.undefined;
-  if (kind == BarKind::red_popc) {
-    // Bits above the highest one in which the least and the greatest count differ are defined.
-    const uint32_t open = std::bit_ceil((done.surely ^ most) + 1) - 1;
-    for (uint32_t left = mask; left != 0; left &= left - 1) {
-      set_collective(op, std::countr_zero(left), done.popc, open, unsure);
-    }
-    return;
-  }
-  const bool is_and = kind == BarKind::red_and;
-  const bool truth = is_and ? done.popc == done.participants : done.popc != 0;
-  const bool decided = is_and ? most < done.participants : done.surely != 0;
-  set_collective_predicate(op, truth, mask, done.undefined != 0 && !decided, unsure);
 }
 
 // ---- warps and blocks ----

@@ -307,12 +307,6 @@ void Executor::check_predicate(const MicroOp& op, uint32_t flag, Slot slot, uint
   report_operand(op, flag, predicate_undefined(flag, slot) & mask, what);
 }
 
-/// An operand that decides what a warp, a barrier or a copy does, not what it computes.
-void Executor::check_operand(const MicroOp& op, uint32_t flag, Slot slot, int width, uint32_t mask,
-                             const char* what) {
-  report_operand(op, flag, undefined_lanes(flag, slot, width, mask), what);
-}
-
 void Executor::report_operand(const MicroOp& op, uint32_t flag, uint32_t undefined,
                               const char* what) {
   if (undefined == 0) return;
