@@ -451,6 +451,13 @@ void Executor::forget_locals(WarpState& warp, const CallInfo& call, uint32_t mas
       std::memset(warp.local_state + lane * code_->local_bytes + offset, kUndefined,
                   static_cast<size_t>(bytes));
     });
+    if (warp.local_trails.empty()) continue;
+    for_lanes(mask, [&](int lane) {
+      const uint64_t base = static_cast<uint64_t>(lane) << 32;
+      for (int32_t at = offset & ~3; at < offset + bytes; at += 4) {
+        warp.local_trails.erase(base | static_cast<uint32_t>(at));
+      }
+    });
   }
   for (const int32_t index : call.unset) {
     const Code::MaybeUnset& r = code_->maybe_unset[static_cast<size_t>(index)];

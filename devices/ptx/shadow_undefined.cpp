@@ -52,6 +52,50 @@ struct Spoiler {
   void by(const uint8_t* source, int stride) const { by(source, stride, stride); }
 };
 
+enum class Sign : uint8_t { no_integer, is_unsigned, is_signed };
+Sign sign_of(Type type) {
+  switch (type) {
+    case Type::s16:
+    case Type::s32:
+    case Type::s64:
+      return Sign::is_signed;
+    case Type::b16:
+    case Type::b32:
+    case Type::b64:
+    case Type::u16:
+    case Type::u32:
+    case Type::u64:
+      return Sign::is_unsigned;
+    default:
+      return Sign::no_integer;
+  }
+}
+
+/// Whether a comparison of integers comes out the same whatever the undefined bits are: some defined
+/// bit differs, or the ranges of the two values lie apart.
+bool surely_compares(Compare compare, Sign type, MaskedBits a, MaskedBits b, int width) {
+  const uint64_t sign = type == Sign::is_signed ? uint64_t{1} << (8 * width - 1) : 0;
+  const auto least = [&](MaskedBits x) { return (x.bits ^ sign) & ~x.undefined; };
+  const auto greatest = [&](MaskedBits x) { return (x.bits ^ sign) | x.undefined; };
+  switch (compare) {
+    case Compare::eq:
+    case Compare::ne:
+      return ((a.bits ^ b.bits) & ~(a.undefined | b.undefined)) != 0;
+    case Compare::lt:
+    case Compare::lo:
+    case Compare::ge:
+    case Compare::hs:
+      return greatest(a) < least(b) || least(a) >= greatest(b);
+    case Compare::gt:
+    case Compare::hi:
+    case Compare::le:
+    case Compare::ls:
+      return least(a) > greatest(b) || greatest(a) <= least(b);
+    default:
+      return false;
+  }
+}
+
 /// Elements of `to` bytes from those of `from` bytes: one is undefined as a whole or not at all.
 void spread_elements(uint8_t* result, const uint8_t* source, int count, int to, int from) {
   for (int i = 0; i < count; ++i) {
@@ -252,8 +296,15 @@ void Executor::shadow_predicates(const MicroOp& op, uint32_t mask, const Rows& r
   if (op.p1 == kNoSlot && op.p2 == kNoSlot) return;
   const Instruction& ins = *code_->sites[op.site].instruction;
   const int width = op.source_width == 0 ? 4 : op.source_width;
-  const uint32_t compared = undefined_lanes(op.fa, op.a, width, mask) |
-                            undefined_lanes(op.fb, op.b, width, mask);
+  uint32_t compared = undefined_lanes(op.fa, op.a, width, mask) |
+                      undefined_lanes(op.fb, op.b, width, mask);
+  if (const Sign sign = sign_of(ins.type); ins.op == Op::setp && sign != Sign::no_integer) {
+    for_lanes(compared, [&](int lane) {
+      const MaskedBits a = masked(row(op.a), undefined_source(op.fa, op.a), width, lane);
+      const MaskedBits b = masked(row(op.b), undefined_source(op.fb, op.b), width, lane);
+      if (surely_compares(ins.compare, sign, a, b, width)) compared &= ~(1u << lane);
+    });
+  }
   const uint32_t ua = predicate_undefined(op.fpa, op.pa);
   const uint32_t ub = predicate_undefined(op.fpb, op.pb);
   // Where the comparison itself is undefined, a defined false decides `and`, a true one `or`.
