@@ -105,13 +105,29 @@ Trail Executor::trail_through(const MicroOp& op, uint32_t flag, int lane) {
 /// Undefined lanes of a result get the trails of what made them so.
 void Executor::hand_on(const MicroOp& op, uint32_t to, uint32_t lanes,
                        const UndefinedSources& sources) {
-  for_lanes(lanes, [&](int lane) {
-    for (const UndefinedSources::One& source : sources) {
-      if ((source.lanes >> lane & 1) == 0) continue;
-      trail_at(to, lane) = trail_through(op, source.flag, lane);
-      return;
-    }
-  });
+  // Lanes mostly come the same way: then what the first one passed through serves the others.
+  Trail before, after;
+  uint32_t left = lanes;
+  if (lanes == 0) return;
+  trail_at(to, 0);  // makes the row
+  TrailRow& row_to = *warp_->trails[to];
+  for (const UndefinedSources::One& source : sources) {
+    trail_at(source.flag, 0);
+    const TrailRow& row_from = *warp_->trails[source.flag];
+    for_lanes(left & source.lanes, [&](int lane) {
+      Trail trail = row_from[static_cast<size_t>(lane)];
+      if (trail.source == Trail::Source::unknown) trail = trail_of(source.flag, lane, op.site);
+      if (after.site >= 0 && trail.came_as(before)) {
+        trail.go_as(after);
+      } else {
+        before = trail;
+        pass(trail, op);
+        after = trail;
+      }
+      row_to[static_cast<size_t>(lane)] = trail;
+    });
+    left &= ~source.lanes;
+  }
 }
 
 /// Computing steps are told once a source line, others once a line and operation: an unrolled loop of
