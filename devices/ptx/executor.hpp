@@ -105,8 +105,9 @@ struct WarpState {
   uint32_t live = 0;   ///< lanes that have not exited
   uint32_t carry = 0;  ///< CC.CF of each lane
   uint32_t carry_undefined = 0;
-  std::vector<std::unique_ptr<TrailRow>> trails;  ///< by flag index; made where something is undefined
-  uint64_t trails_of = 0;                         ///< Code::serial
+  std::vector<std::unique_ptr<TrailRow>>
+      trails;              ///< by flag index; made where something is undefined
+  uint64_t trails_of = 0;  ///< Code::serial
   std::unordered_map<uint64_t, Trail> local_trails;  ///< (lane << 32 | word)
   std::vector<Group> groups;
   AsyncState async;
@@ -122,9 +123,9 @@ struct BarrierState {
   uint32_t participants = 0;
   int32_t first_pc = -1;     ///< of the first arrival
   int64_t first_wanted = 0;  ///< threads that it asked for, those of the block included
-  uint32_t undefined = 0;       ///< bar.red: threads whose predicate was undefined
-  uint32_t surely = 0;          ///< bar.red: threads whose predicate was defined and true
-  Trail trail;                  ///< of an undefined predicate
+  uint32_t undefined = 0;    ///< bar.red: threads whose predicate was undefined
+  uint32_t surely = 0;       ///< bar.red: threads whose predicate was defined and true
+  Trail trail;               ///< of an undefined predicate
 };
 
 struct BlockState {

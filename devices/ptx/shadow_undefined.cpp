@@ -1,5 +1,6 @@
 // Definedness: which bits of which lanes of a register hold no value. It is a property of values,
 // told only when one reaches a judged store, a branch or an address (undefined_trail.cpp).
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -10,22 +11,53 @@ namespace assay::ptx {
 namespace {
 
 alignas(64) const uint8_t kAllDefined[256] = {};
+const uint8_t kAllUndefined[8] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 
 template <class F>
 void for_lanes(uint32_t mask, F f) {
   for (; mask != 0; mask &= mask - 1) f(std::countr_zero(mask));
 }
 
+template <class T>
+T word_at(const uint8_t* bytes) {
+  T word;
+  std::memcpy(&word, bytes, sizeof word);
+  return word;
+}
+
 bool any_byte(const uint8_t* bytes, int count) {
-  uint8_t any = 0;
-  for (int i = 0; i < count; ++i) any |= bytes[i];
-  return any != 0;
+  switch (count) {
+    case 2:
+      return word_at<uint16_t>(bytes) != 0;
+    case 4:
+      return word_at<uint32_t>(bytes) != 0;
+    case 8:
+      return word_at<uint64_t>(bytes) != 0;
+    default:
+      return std::any_of(bytes, bytes + count, [](uint8_t b) { return b != 0; });
+  }
+}
+
+/// A lane's undefined bits become those at `from`.
+void copy_lane(uint8_t* to, const uint8_t* from, int width) {
+  switch (width) {
+    case 2:
+      std::memcpy(to, from, 2);
+      break;
+    case 4:
+      std::memcpy(to, from, 4);
+      break;
+    default:
+      std::memcpy(to, from, 8);
+      break;
+  }
 }
 
 uint64_t element(const uint8_t* row, int width, int lane) {
-  uint64_t value = 0;
-  std::memcpy(&value, row + lane * width, static_cast<size_t>(width));
-  return value;
+  const uint8_t* at = row + lane * width;
+  return width == 2   ? word_at<uint16_t>(at)
+         : width == 4 ? word_at<uint32_t>(at)
+                      : word_at<uint64_t>(at);
 }
 
 MaskedBits masked(const uint8_t* row, const uint8_t* undefined, int width, int lane) {
@@ -39,9 +71,7 @@ struct Spoiler {
   int width;
 
   void lanes(uint32_t undefined) const {
-    for_lanes(undefined, [&](int lane) {
-      std::memset(result + lane * width, 0xff, static_cast<size_t>(width));
-    });
+    for_lanes(undefined, [&](int lane) { copy_lane(result + lane * width, kAllUndefined, width); });
   }
   void by(const uint8_t* source, int stride, int read) const {
     if (source == kAllDefined) return;
@@ -71,8 +101,8 @@ Sign sign_of(Type type) {
   }
 }
 
-/// Whether a comparison of integers comes out the same whatever the undefined bits are: some defined
-/// bit differs, or the ranges of the two values lie apart.
+/// Whether a comparison of integers comes out the same whatever the undefined bits are: some
+/// defined bit differs, or the ranges of the two values lie apart.
 bool surely_compares(Compare compare, Sign type, MaskedBits a, MaskedBits b, int width) {
   const uint64_t sign = type == Sign::is_signed ? uint64_t{1} << (8 * width - 1) : 0;
   const auto least = [&](MaskedBits x) { return (x.bits ^ sign) & ~x.undefined; };
@@ -99,7 +129,8 @@ bool surely_compares(Compare compare, Sign type, MaskedBits a, MaskedBits b, int
 /// Elements of `to` bytes from those of `from` bytes: one is undefined as a whole or not at all.
 void spread_elements(uint8_t* result, const uint8_t* source, int count, int to, int from) {
   for (int i = 0; i < count; ++i) {
-    if (any_byte(source + i * from, from)) std::memset(result + i * to, 0xff, static_cast<size_t>(to));
+    if (any_byte(source + i * from, from))
+      std::memset(result + i * to, 0xff, static_cast<size_t>(to));
   }
 }
 
@@ -218,7 +249,9 @@ void Executor::propagate_undefined(const MicroOp& op, uint32_t mask) {
     case UndefinedStep::product_sum:
       for_lanes(mask, [&](int lane) {
         const uint64_t made = undefined_result(op, lane);
-        std::memcpy(result + lane * width, &made, static_cast<size_t>(width));
+        uint8_t bytes_made[8];
+        std::memcpy(bytes_made, &made, 8);
+        copy_lane(result + lane * width, bytes_made, width);
       });
       break;
     case UndefinedStep::halves:
@@ -285,7 +318,11 @@ void Executor::propagate_undefined(const MicroOp& op, uint32_t mask) {
   }
   if (op.fd == 0) return;
   uint8_t* to = undefined_row(op.fd, op.d, width);
-  for_lanes(mask, [&](int lane) { std::memcpy(to + lane * width, result + lane * width, width); });
+  if (full) {
+    std::memcpy(to, result, static_cast<size_t>(bytes));
+  } else {
+    for_lanes(mask, [&](int lane) { copy_lane(to + lane * width, result + lane * width, width); });
+  }
   hand_on(op, op.fd, undefined, sources);
 }
 
@@ -296,8 +333,8 @@ void Executor::shadow_predicates(const MicroOp& op, uint32_t mask, const Rows& r
   if (op.p1 == kNoSlot && op.p2 == kNoSlot) return;
   const Instruction& ins = *code_->sites[op.site].instruction;
   const int width = op.source_width == 0 ? 4 : op.source_width;
-  uint32_t compared = undefined_lanes(op.fa, op.a, width, mask) |
-                      undefined_lanes(op.fb, op.b, width, mask);
+  uint32_t compared =
+      undefined_lanes(op.fa, op.a, width, mask) | undefined_lanes(op.fb, op.b, width, mask);
   if (const Sign sign = sign_of(ins.type); ins.op == Op::setp && sign != Sign::no_integer) {
     for_lanes(compared, [&](int lane) {
       const MaskedBits a = masked(row(op.a), undefined_source(op.fa, op.a), width, lane);

@@ -44,8 +44,8 @@ struct Trail {
   };
   Source source = Source::unknown;
   Space space = Space::generic;
-  uint8_t passed = 0;     ///< sites in `sites`
-  bool shortened = false; ///< older ones fell out
+  uint8_t passed = 0;      ///< sites in `sites`
+  bool shortened = false;  ///< older ones fell out
   int32_t site = -1;
   int32_t thread = -1;  ///< linear, in its block
   int64_t block = -1;   ///< linear
@@ -54,6 +54,16 @@ struct Trail {
 
   /// The value goes through an instruction that has not handed it on yet.
   void pass(int32_t through);
+  /// Whether another value, of another lane it may be, took the same way.
+  bool came_as(const Trail& other) const {
+    return site == other.site && passed == other.passed && sites == other.sites;
+  }
+  /// Takes over the way of another value that began at the same site.
+  void go_as(const Trail& other) {
+    passed = other.passed;
+    shortened = other.shortened;
+    sites = other.sites;
+  }
 };
 
 /// By lane.

@@ -53,7 +53,8 @@ const char* verb(const MicroOp& op) {
 
 }  // namespace
 
-/// The registers that make an instruction's result undefined, and in which lanes of `mask` they are.
+/// The registers that make an instruction's result undefined, and in which lanes of `mask` they
+/// are.
 UndefinedSources Executor::undefined_sources(const MicroOp& op, uint32_t mask) const {
   UndefinedSources sources;
   const int width = op.source_width == 0 ? op.width : op.source_width;
@@ -84,8 +85,8 @@ Trail Executor::new_trail(Trail::Source source, int32_t site, int lane) const {
   return trail;
 }
 
-/// The trail of an undefined register, which the instruction at `site` reads: one of a register that
-/// nothing wrote begins with its first reader.
+/// The trail of an undefined register, which the instruction at `site` reads: one of a register
+/// that nothing wrote begins with its first reader.
 const Trail& Executor::trail_of(uint32_t flag, int lane, int32_t site) {
   Trail& trail = trail_at(flag, lane);
   if (trail.source == Trail::Source::unknown) {
@@ -105,17 +106,33 @@ Trail Executor::trail_through(const MicroOp& op, uint32_t flag, int lane) {
 /// Undefined lanes of a result get the trails of what made them so.
 void Executor::hand_on(const MicroOp& op, uint32_t to, uint32_t lanes,
                        const UndefinedSources& sources) {
-  for_lanes(lanes, [&](int lane) {
-    for (const UndefinedSources::One& source : sources) {
-      if ((source.lanes >> lane & 1) == 0) continue;
-      trail_at(to, lane) = trail_through(op, source.flag, lane);
-      return;
-    }
-  });
+  // Lanes mostly come the same way: then what the first one passed through serves the others.
+  Trail before, after;
+  uint32_t left = lanes;
+  if (lanes == 0) return;
+  trail_at(to, 0);  // makes the row
+  TrailRow& row_to = *warp_->trails[to];
+  for (const UndefinedSources::One& source : sources) {
+    trail_at(source.flag, 0);
+    const TrailRow& row_from = *warp_->trails[source.flag];
+    for_lanes(left & source.lanes, [&](int lane) {
+      Trail trail = row_from[static_cast<size_t>(lane)];
+      if (trail.source == Trail::Source::unknown) trail = trail_of(source.flag, lane, op.site);
+      if (after.site >= 0 && trail.came_as(before)) {
+        trail.go_as(after);
+      } else {
+        before = trail;
+        pass(trail, op);
+        after = trail;
+      }
+      row_to[static_cast<size_t>(lane)] = trail;
+    });
+    left &= ~source.lanes;
+  }
 }
 
-/// Computing steps are told once a source line, others once a line and operation: an unrolled loop of
-/// shuffles is one step.
+/// Computing steps are told once a source line, others once a line and operation: an unrolled loop
+/// of shuffles is one step.
 void Executor::pass(Trail& trail, const MicroOp& op) const {
   const Site& here = code_->sites[op.site];
   const auto same_line = [&](int32_t site) {
@@ -148,10 +165,10 @@ Trail Executor::trail_in_memory(int32_t site, Space space, int lane, uint64_t ad
     const auto found = trails.find(key);
     return found == trails.end() ? nullptr : &found->second;
   };
-  const Trail* stored = space == Space::shared ? known(warp_->block->shared_trails, word_of(address))
-                        : space == Space::local
-                            ? known(warp_->local_trails, word_of_lane(lane, address))
-                            : known(global_trails_, word_of(address));
+  const Trail* stored =
+      space == Space::shared  ? known(warp_->block->shared_trails, word_of(address))
+      : space == Space::local ? known(warp_->local_trails, word_of_lane(lane, address))
+                              : known(global_trails_, word_of(address));
   const bool pending = space == Space::shared && copy_is_pending(address);
   if (stored != nullptr && !pending) {
     Trail trail = *stored;
@@ -268,8 +285,8 @@ Step Executor::first_step(const Trail& trail) const {
 /// A finding of an undefined value, with the steps from where it was first read to its use.
 void Executor::report_undefined(const MicroOp& op, int lane, std::string message,
                                 const Trail& trail, std::string use, std::string operand) {
-  Diagnostic& d = report(DiagnosticKind::uninitialised, op.site, lane, std::move(message),
-                         std::move(operand));
+  Diagnostic& d =
+      report(DiagnosticKind::uninitialised, op.site, lane, std::move(message), std::move(operand));
   if (d.count > 1 || !d.steps.empty()) return;
   d.steps.push_back(first_step(trail));
   Step last = step_at(op.site, std::move(use));
@@ -312,7 +329,8 @@ void Executor::report_operand(const MicroOp& op, uint32_t flag, uint32_t undefin
   if (undefined == 0) return;
   const int lane = std::countr_zero(undefined);
   report_undefined(op, lane,
-                   std::string("the ") + what + " of " + code_->sites[op.site].instruction->spelling +
+                   std::string("the ") + what + " of " +
+                       code_->sites[op.site].instruction->spelling +
                        " depends on an uninitialised value",
                    trail_of(flag, lane, op.site), what);
 }
