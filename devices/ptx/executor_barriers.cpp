@@ -26,6 +26,21 @@ bool reduces(BarKind kind) {
   return kind == BarKind::red_popc || kind == BarKind::red_and || kind == BarKind::red_or;
 }
 
+/// Every block ends with one of these.
+bool leaves_block(Kind kind) {
+  switch (kind) {
+    case Kind::jump:
+    case Kind::branch:
+    case Kind::branch_index:
+    case Kind::ret:
+    case Kind::exit:
+    case Kind::trap:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 std::string lanes_text(uint32_t mask) {
@@ -209,22 +224,18 @@ bool Executor::is_landmark(int32_t pc) const {
     case Kind::pack:
     case Kind::unpack:
     case Kind::nop:
-    case Kind::jump:
-    case Kind::branch:
-    case Kind::branch_index:
       return false;
     default:
-      return user_line(ops_[pc].site).line > 0;
+      return !leaves_block(ops_[pc].kind) && user_line(ops_[pc].site).line > 0;
   }
 }
 
 /// The first landmark from `pc` on in its block; `pc` when there is none.
 int32_t Executor::landmark_from(int32_t pc) const {
-  for (int32_t at = pc;; ++at) {
+  for (int32_t at = pc; !leaves_block(ops_[at].kind); ++at) {
     if (is_landmark(at)) return at;
-    const Kind kind = ops_[at].kind;
-    if (kind == Kind::jump || kind == Kind::branch || kind == Kind::branch_index) return pc;
   }
+  return pc;
 }
 
 /// `goes` is about to run: has it gone past what other lanes of its warp wait at?
@@ -255,6 +266,7 @@ void Executor::check_exit(WarpState& warp, uint32_t leaving) {
     const MicroOp& op = ops_[g.pc];
     const Instruction& ins = *code_->sites[op.site].instruction;
     const bool warp_wide = g.wait == Wait::rendezvous && op.kind != Kind::barrier;
+    if (!warp_wide && !is_aligned(ins)) continue;  // PTX lets them meet it where they like, or exit
     const std::string what =
         warp_wide ? ins.spelling + " waits for lanes that never come: " + lanes_text(g.mask) +
                         of_warp(warp) + " execute it with mask " + hex32(g.wait_mask)
@@ -278,7 +290,8 @@ void Executor::watch_joins(const WarpState& warp) {
     const BarrierState& barrier = block.barriers[number];
     if (barrier.first_pc < 0 || barrier.wanted >= 0) continue;
     if (block.barrier_masks[warp.index][number] != 0) continue;
-    if (code_->sites[ops_[barrier.first_pc].site].function != code_->entry) continue;
+    const Site& site = code_->sites[ops_[barrier.first_pc].site];
+    if (site.function != code_->entry || !is_aligned(*site.instruction)) continue;
     WatchedBarrier watched;
     watched.number = static_cast<int>(number);
     watched.pc = barrier.first_pc;

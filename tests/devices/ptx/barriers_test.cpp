@@ -146,6 +146,25 @@ TEST_F(Barriers, FindsABarrierOfOneWarpAlone) {
   EXPECT_EQ(d.steps[1].thread[0], 32);
 }
 
+// Prebuilt PTX may have no line table; a barrier that need not be aligned may be left out.
+TEST_F(Barriers, WithoutALineTable) {
+  for (const bool aligned : {true, false}) {
+    Runner plain(Runner::kernel(std::string("mov.u32 %r1, %tid.x; setp.ge.u32 %p1, %r1, 16;\n"
+                                            "@%p1 bra BEHIND;\n") +
+                                (aligned ? "bar.sync 0;\n" : "barrier.sync 0;\n") +
+                                "BEHIND:\nadd.u32 %r2, %r1, 1; ld.param.u64 %rd1, [a];\n"
+                                "mad.wide.u32 %rd1, %r1, 4, %rd1; st.global.u32 [%rd1], %r2;"));
+    const uint64_t y = floats(plain, "y", 64);
+    ASSERT_EQ(plain.run({y, 0, 0, 0}, threads(64)), RunStatus::completed);
+    ASSERT_EQ(plain.count(DiagnosticKind::barrier), aligned ? 1 : 0) << plain.all_messages();
+    if (!aligned) continue;
+    EXPECT_EQ(plain.diagnostics()[0].message,
+              "bar.sync in divergent code: lanes 0-15 of warp 0 execute it, lanes 16-31 went past it "
+              "and exited");
+    EXPECT_GT(plain.diagnostics()[0].ptx_line, 0);
+  }
+}
+
 TEST_F(Barriers, FindsWrongThreadCounts) {
   const uint64_t y = floats(wrong, "y", 512), x = floats(wrong, "x", 512);
   found("odd_count", {y, x}, threads(64),
