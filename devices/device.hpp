@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compilers/program.hpp"
+#include "devices/coverage.hpp"
 #include "generators/instance.hpp"
 
 namespace assay {
@@ -70,12 +71,6 @@ struct Diagnostic {
   std::vector<std::string> details;  ///< further lines, such as what each warp of a hang waits for
 };
 
-/// What the fuzzer is steered by: small counters, one a feature, zero when not seen.
-struct Coverage {
-  std::vector<uint8_t> block_hits;   ///< PTX basic blocks, all functions of the module, log2 buckets
-  std::vector<uint8_t> mask_states;  ///< per memory instruction: bit 0 none, 1 some, 2 all lanes
-};
-
 /// Bytes of an operand's buffer whose last store a run tells; none by default. Costs time on each
 /// access: for a run that repeats another.
 struct Watch {
@@ -114,6 +109,8 @@ struct RunOptions {
   bool narrow = true;       ///< narrow accumulation, where the instance's contract is wider
   bool exceptional = false; ///< exceptional arithmetic: for runs that explain a failure
   bool coverage = true;
+  /// Coverage looks at the results of every floating instruction, not of a sample. Slower.
+  bool every_result = false;
   Watch watch;
   int64_t instruction_budget = int64_t{1} << 33;  ///< warp instructions of one launch
   /// The same for programs that may wait for other threads (global atomics, gpu fences, volatile
@@ -131,7 +128,7 @@ struct Run {
   RunStatus status = RunStatus::completed;
   std::vector<Diagnostic> diagnostics;
   std::unique_ptr<OutputReader> outputs;  ///< set when status is completed
-  Coverage coverage;
+  std::vector<Coverage> coverage;  ///< of each decoded program, in the order of the launches
   int64_t lane_instructions = 0;  ///< executed instructions, counted once an active lane
   std::string program_digest;     ///< of the decoded programs
   std::optional<LastStore> last_store;  ///< to what options.watch says; empty when there was none

@@ -38,32 +38,6 @@ std::string relative_to_here(const std::string& path) {
   return path.starts_with(here) ? path.substr(here.size()) : path;
 }
 
-/// XML 1.0 text: markup escaped, control characters that XML does not admit shown as '?'.
-std::string xml_escaped(const std::string& text) {
-  std::string out;
-  for (char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default: {
-        const bool control = static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t';
-        out += control ? '?' : c;
-      }
-    }
-  }
-  return out;
-}
-
 std::string seconds_text(double seconds) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3f", seconds);

@@ -189,14 +189,6 @@ std::string verdict_text(const ExhaustReport& report) {
   return text + "\n";
 }
 
-std::string xml_escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    out += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
-  }
-  return out;
-}
-
 constexpr int kPanelWidth = 360, kPanelHeight = 150, kPanelsInRow = 3, kPlotHeight = 90;
 
 /// One variant's histogram: a bar a class, as high as the logarithm of its count.

@@ -38,7 +38,6 @@ auto guarded(Body body) -> decltype(body()) {
 }  // namespace
 
 namespace assay {
-volatile uint8_t* fuzz_counters() { return counters; }
 Target& fuzz_target() { return *target; }
 }  // namespace assay
 

@@ -16,8 +16,6 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t* first, size_t first_size, const 
 
 namespace assay {
 class Target;
-/// The extra counters, kFeatureCounters of them.
-volatile uint8_t* fuzz_counters();
 /// The target after LLVMFuzzerInitialize.
 Target& fuzz_target();
 }  // namespace assay

@@ -20,10 +20,12 @@ struct CommandRow {
   const char* about;
   const char* options;  ///< those that mean something to it, besides its kernels or its file
 };
-constexpr std::array<CommandRow, 11> kCommands{{
+constexpr std::array<CommandRow, 12> kCommands{{
     {Command::list, "list", "List the kernels and what their contracts admit", "--device --json"},
     {Command::smoke, "smoke", "Check every kernel for a short time; for CI",
      "--device --seed --cases --for --jobs --json --format --out"},
+    {Command::cover, "cover", "Show which lines of a kernel its cases reach, and how",
+     "--seed --cases --for --jobs --json --html"},
     {Command::fuzz, "fuzz", "Search for hours in worker processes; resumes in the same folder",
      "--device --seed --cases --for --jobs --json --format --out --max-disk"},
     {Command::repro, "repro", "Run one case file and explain what it shows",
@@ -165,7 +167,7 @@ void add_options(CLI::App& app, const CommandRow& row, Options& o, RawOptions& r
         "kernels", o.kernels,
         command == Command::conform ? "How the spellings start: add, cvt.rn (all when not given)"
                                     : "Kernel names, or paths of contract files anywhere");
-    if (command == Command::exhaust) kernels->required();
+    if (command == Command::exhaust || command == Command::cover) kernels->required();
   }
   for (const std::string& option : words(row.options)) {
     if (option == "--contract")
@@ -178,6 +180,7 @@ void add_options(CLI::App& app, const CommandRow& row, Options& o, RawOptions& r
       app.add_option(option, raw.duration, "Stop after this long: 30s, 5m, 8h");
     if (option == "--jobs") app.add_option(option, raw.jobs, "Workers; one a core when not given");
     if (option == "--json") app.add_flag(option, o.json, "Print one JSON object");
+    if (option == "--html") app.add_option(option, o.html, "File for one page of the same");
     if (option == "--format")
       app.add_option(option, raw.format, "text, github (annotations) or junit (XML)");
     if (option == "--out") app.add_option(option, o.out, out_help(command));

@@ -8,7 +8,7 @@
 
 namespace assay {
 
-enum class Command { list, smoke, fuzz, repro, shrink, score, conform, exhaust, init, check, calibrate };
+enum class Command { list, smoke, cover, fuzz, repro, shrink, score, conform, exhaust, init, check, calibrate };
 enum class Format { text, github, junit };
 
 /// What a program's exit status says.
@@ -35,6 +35,7 @@ struct Options {
   int jobs = 0;  ///< 0: one a core
   bool json = false;
   Format format = Format::text;
+  std::string html;     ///< cover: file for the page; "": none
   std::string out;      ///< folder for findings; shrink: file
   uint64_t adversarial = 0;         ///< repro: seed of RunOptions::adversarial_seed; 0: none
   std::optional<bool> contraction;  ///< repro: -fmad; not given: as the contract says

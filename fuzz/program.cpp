@@ -20,6 +20,8 @@ Exit run_command(const Options& options, Streams streams) {
       return run_list(options, streams);
     case Command::smoke:
       return run_smoke(options, streams);
+    case Command::cover:
+      return run_cover(options, streams);
     case Command::fuzz:
       return run_fuzz(options, streams);
     case Command::repro:

@@ -25,6 +25,7 @@ int run_program(const std::vector<std::string>& arguments, Streams streams);
 
 Exit run_list(const Options& options, Streams streams);
 Exit run_smoke(const Options& options, Streams streams);
+Exit run_cover(const Options& options, Streams streams);
 Exit run_fuzz(const Options& options, Streams streams);
 Exit run_repro(const Options& options, Streams streams);
 Exit run_shrink(const Options& options, Streams streams);

@@ -86,15 +86,12 @@ SearchResult search(Checker& checker, uint64_t seed, const SearchLimits& limits)
   SearchResult result;
   Search search(checker.contract(), Seed{case_seed(seed, checker.contract().name, 0)});
   Features features;
-  std::vector<uint8_t> counters(kFeatureCounters);
   const auto start = SteadyClock::now();
   while (result.cases < limits.cases && result.seconds < limits.seconds) {
     const Case c = search.next();
     const CheckResult checked = checker.check(c);
     for (const Finding& finding : checked.findings) result.findings.add(finding, result.cases);
-    std::fill(counters.begin(), counters.end(), 0);
-    features.collect(checked, counters.data());
-    search.learn(c, counters.data());
+    search.learn(c, features.of(checked));
     ++result.cases;
     result.seconds = since(start);
     if (limits.stop_at_first && result.findings.size() > 0) break;

@@ -1,14 +1,11 @@
 #include "fuzz/search.hpp"
 
-#include <bit>
-
 namespace assay {
 
 Search::Search(const Contract& contract, Seed seed, std::vector<Case> initial)
     : contract_(contract),
       state_(seed.value),
-      starting_(covering_cases(contract)),
-      levels_seen_(kFeatureCounters, 0) {
+      starting_(covering_cases(contract)) {
   for (Case& c : initial) starting_.push_back(std::move(c));
 }
 
@@ -41,16 +38,10 @@ Case Search::next() {
   return mutate_case(contract_, pick(), seed);
 }
 
-bool Search::learn(const Case& c, const volatile uint8_t* counters) {
+bool Search::learn(const Case& c, const std::vector<Feature>& features) {
   bool fresh = false;
-  for (size_t i = 0; i < kFeatureCounters; ++i) {
-    const uint8_t counter = counters[i];
-    if (counter == 0) continue;
-    const uint8_t level = static_cast<uint8_t>(1u << (std::bit_width(counter) - 1));
-    if (levels_seen_[i] & level) continue;
-    levels_seen_[i] |= level;
-    ++features_;
-    fresh = true;
+  for (const Feature& feature : features) {
+    fresh |= ++seen_[uint64_t{feature.counter} << 8 | feature.level] == 1;
   }
   if (fresh) kept_.push_back(c);
   return fresh;

@@ -1,9 +1,8 @@
 // A coverage-keeping search over the cases of one contract: the seeded engine.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "fuzz/features.hpp"
@@ -21,12 +20,11 @@ class Search {
   /// The next case to run: starting cases first, then fresh, mutated and crossed ones.
   Case next();
 
-  /// Tells which features case `c` showed (kFeatureCounters counters). Returns true when the case
-  /// is kept for a new one.
-  bool learn(const Case& c, const volatile uint8_t* counters);
+  /// Tells what case `c` showed. Returns true when the case is kept for a new feature.
+  bool learn(const Case& c, const std::vector<Feature>& features);
 
-  const std::vector<Case>& kept() const { return kept_; }
-  int64_t features() const { return features_; }
+  size_t kept() const { return kept_.size(); }
+  size_t features() const { return seen_.size(); }
 
  private:
   uint64_t draw();
@@ -37,8 +35,7 @@ class Search {
   std::vector<Case> starting_;
   size_t started_ = 0;
   std::vector<Case> kept_;
-  std::vector<uint8_t> levels_seen_;  ///< a counter: bit set of the levels seen
-  int64_t features_ = 0;
+  std::unordered_map<uint64_t, int64_t> seen_;  ///< a counter and level: cases that showed it
 };
 
 }  // namespace assay

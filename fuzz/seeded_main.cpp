@@ -82,7 +82,6 @@ std::string kept_path(const std::string& folder, const std::string& text) {
 void loop(const Settings& settings) {
   assay::Search search(assay::fuzz_target().contract(), assay::Seed{settings.seed},
                        read_cases(settings.folders));
-  volatile uint8_t* counters = assay::fuzz_counters();
   const auto start = std::chrono::steady_clock::now();
   int64_t runs = 0;
   for (; settings.runs < 0 || runs < settings.runs; ++runs) {
@@ -90,14 +89,13 @@ void loop(const Settings& settings) {
     if (interrupted || (settings.seconds > 0 && spent.count() > settings.seconds)) break;
     const assay::Case c = search.next();
     const std::string text = assay::print_case(c);
-    std::fill_n(counters, assay::kFeatureCounters, 0);
     LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(text.data()), text.size());
-    if (!search.learn(c, counters) || settings.folders.empty()) continue;
+    if (!search.learn(c, assay::fuzz_target().features()) || settings.folders.empty()) continue;
     assay::write_file(kept_path(settings.folders.front(), text), text);
   }
   std::fprintf(stderr, "%lld runs, %lld features, %zu inputs kept, %zu findings\n",
                static_cast<long long>(runs), static_cast<long long>(search.features()),
-               search.kept().size(), assay::fuzz_target().findings().size());
+               search.kept(), assay::fuzz_target().findings().size());
 }
 
 }  // namespace

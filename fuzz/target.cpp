@@ -99,7 +99,8 @@ int Target::run(const uint8_t* data, size_t size, volatile uint8_t* counters) {
   if (!parse(data, size, c)) return -1;
   if (slot_) slot_->begin_case(reinterpret_cast<const char*>(data), size);
   const CheckResult result = checker_.check(c);
-  features_.collect(result, counters);
+  features_ = numbers_.of(result);
+  set_counters(features_, counters);
   for (const Finding& finding : result.findings) {
     if (findings_.add(finding, executions_)) file(finding, result);
   }

@@ -34,7 +34,7 @@ class Target {
  public:
   explicit Target(const TargetSettings& settings);
 
-  /// Runs one case text, sets the counters. -1: no case of this kernel, rejected.
+  /// Runs one case text, sets the counters of what it shows. -1: no case of this kernel, rejected.
   int run(const uint8_t* data, size_t size, volatile uint8_t* counters);
 
   /// A changed case in place of `data`; a fresh one when `data` is no case of this kernel. Returns
@@ -48,6 +48,8 @@ class Target {
 
   const Contract& contract() const { return *contract_; }
   const FindingSet& findings() const { return findings_; }
+  /// What the last case showed.
+  const std::vector<Feature>& features() const { return features_; }
 
  private:
   bool parse(const uint8_t* data, size_t size, Case& c) const;
@@ -58,7 +60,8 @@ class Target {
   ContractPtr contract_;
   Workbench bench_;
   Checker& checker_;
-  Features features_;
+  Features numbers_;
+  std::vector<Feature> features_;
   FindingSet findings_;
   std::unique_ptr<WorkerSlot> slot_;
   int64_t executions_ = 0;

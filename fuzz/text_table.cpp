@@ -31,6 +31,31 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
+std::string xml_escaped(const std::string& text) {
+  std::string out;
+  for (char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default: {
+        const bool control = static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t';
+        out += control ? '?' : c;
+      }
+    }
+  }
+  return out;
+}
+
 std::string text_table(const std::vector<std::vector<std::string>>& rows, bool last_is_left) {
   std::vector<size_t> width(rows.front().size(), 0);
   for (const auto& row : rows) {

@@ -16,6 +16,9 @@ std::string counted(int64_t count, const char* noun);
 /// characters.
 std::string shell_word(const std::string& word);
 
+/// XML 1.0 and HTML text: markup escaped, control characters that XML does not admit shown as '?'.
+std::string xml_escaped(const std::string& text);
+
 /// Columns as wide as their widest cell; the first is left-aligned, the last where it is prose.
 std::string text_table(const std::vector<std::vector<std::string>>& rows,
                        bool last_is_left = false);

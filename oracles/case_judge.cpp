@@ -59,6 +59,7 @@ void CaseJudge::judge_output(const Tensor& tensor) {
     if (root.operand == tensor.position) root_ = &root;
   output_ = &tensor;
   if (root_ != nullptr && root_->scatters) return judge_scatter(state_, *root_, tensor);
+  share_ = 0;
   const Box valid = valid_box(instance_, outputs_, tensor);
   for (const Box& box : owned_elements(instance_, tensor)) {
     std::vector<int64_t> low;
@@ -69,6 +70,7 @@ void CaseJudge::judge_output(const Tensor& tensor) {
     }
     if (intersection(box, valid).elements() > 0) split(low, extent);
   }
+  if (share_ > 0) state_.tally.used(tensor, share_);
   if (!tensor.spec->valid.empty())
     judge_untouched(state_, tensor, "R18", "it lies outside of what is valid",
                     [&](int64_t logical) { return valid.holds(tensor.coordinates(logical)); });

@@ -103,6 +103,8 @@ class CaseJudge {
     state_.tally.without_bound(*output_, output_->linear(coordinates(place)));
   }
 
+  double share_ = 0;  ///< OutputCounts::share of the output under way
+
   // What an observer sees (JudgeOptions::observer).
   bool observing_ = false;  ///< integers: in the first reading of a chunk
   void observe(int64_t place, double exact, bool bounded) const;

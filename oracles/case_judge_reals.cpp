@@ -82,7 +82,7 @@ void CaseJudge::match_block(const rows::Kernels& kernels, const rows::MatchForma
   const rows::In a = view.block(at, stride, n);
   uint8_t* ok = ok_.data() + place;
   const rows::MatchTotals totals = kernels.match(n, a, got_.data() + place, constants, ok);
-  verdict_.share = std::max(verdict_.share, totals.share);
+  share_ = std::max(share_, totals.share);
   verdict_.weak += totals.weak;
   const bool start_higher = options_.first_tier != Tier::running_double;
   if (totals.all && !start_higher && !zero_rows_matter()) return;

@@ -30,6 +30,11 @@ void Tally::judged(const Tensor& output, int64_t count) {
   of(output).judged += count;
 }
 
+void Tally::used(const Tensor& output, double share) {
+  verdict.share = std::max(verdict.share, share);
+  of(output).share = std::max(of(output).share, share);
+}
+
 void Tally::list(const Tensor& output, int64_t logical) {
   if (verdict.first_output == output.spec->name && verdict.wrong_elements.size() < kWrongListed)
     verdict.wrong_elements.push_back(logical);

@@ -28,6 +28,8 @@ class Tally {
 
   void ask(const char* line);
   void judged(const Tensor& output, int64_t count);
+  /// `share`: the largest part of the allowance that an element of the output used.
+  void used(const Tensor& output, double share);
   /// Stored to although it had to keep the bits that it held before the run.
   void disturbed(const Tensor& output, int64_t logical, const char* rule);
   /// `times`: its distance from the exact value as a multiple of what is allowed.

@@ -57,6 +57,7 @@ struct OutputCounts {
   int64_t wrong = 0;      ///< of those
   int64_t unwritten = 0;  ///< elements that had to be written, and were not
   int64_t disturbed = 0;  ///< stored to, where the bits before the run had to stay (rule R18)
+  double share = 0;       ///< as Verdict::share, of this output
 };
 
 struct Verdict {

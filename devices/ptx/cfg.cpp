@@ -39,16 +39,6 @@ std::vector<int32_t> mark_leaders(const Function& function) {
   return leader;
 }
 
-std::vector<int32_t> successors_of(const Function& function, const BasicBlock& block) {
-  std::vector<int32_t> result;
-  for (const int32_t successor : block.successors) {
-    if (successor >= 0) result.push_back(successor);
-  }
-  const Instruction& last = function.code[block.last - 1];
-  result.insert(result.end(), last.targets.begin(), last.targets.end());
-  return result;
-}
-
 using Graph = std::vector<std::vector<int32_t>>;
 
 /// Strongly connected components of the blocks in `nodes`, by Tarjan's algorithm without recursion,
@@ -216,6 +206,16 @@ void set_orders(Function& function) {
 }
 
 }  // namespace
+
+std::vector<int32_t> successors_of(const Function& function, const BasicBlock& block) {
+  std::vector<int32_t> result;
+  for (const int32_t successor : block.successors) {
+    if (successor >= 0) result.push_back(successor);
+  }
+  const Instruction& last = function.code[block.last - 1];
+  result.insert(result.end(), last.targets.begin(), last.targets.end());
+  return result;
+}
 
 bool falls_through(const Instruction& instruction) {
   return instruction.guard >= 0 || !ends_block(instruction);

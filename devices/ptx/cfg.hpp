@@ -9,6 +9,23 @@ namespace assay::ptx {
 /// or trap.
 bool falls_through(const Instruction& instruction);
 
+/// Where control may go behind a block: on, then where its last instruction may jump.
+std::vector<int32_t> successors_of(const Function& function, const BasicBlock& block);
+
+/// Calls visit(edge, from, to) for each way from block to block; `edge` counts within the function.
+template <class Visit>
+void for_edges(const Function& function, Visit visit) {
+  for (size_t from = 0; from < function.blocks.size(); ++from) {
+    const BasicBlock& block = function.blocks[from];
+    int32_t edge = block.first_edge;
+    const auto tell = [&](int32_t to) { visit(edge++, static_cast<int32_t>(from), to); };
+    for (const int32_t to : block.successors) {
+      if (to >= 0) tell(to);
+    }
+    for (const int32_t to : function.code[static_cast<size_t>(block.last) - 1].targets) tell(to);
+  }
+}
+
 /// Splits the code of a parsed function into blocks and turns branch targets from instruction
 /// numbers into block numbers. Orders the blocks in reverse post-order with the blocks of each loop
 /// in a row, so that lanes that leave a loop wait behind it; blocks that control does not reach

@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "devices/ptx/counters.hpp"
 #include "devices/ptx/module.hpp"
 #include "devices/ptx/semantics.hpp"
 
@@ -146,12 +147,16 @@ struct alignas(64) MicroOp {
                         ///< tensor: in Code::fragments
   int32_t other = -1;   ///< branch: block entered by the other lanes; call: block after it
   int32_t site = -1;    ///< index in Code::sites
-  int32_t access = -1;  ///< coverage number of a memory instruction
+  /// Coverage number (counters.hpp), -1: none. Of a memory or a floating instruction; of a branch's
+  /// or jump's edge to `target` (that to `other` is the one before); of brx' first target's edge; of
+  /// the callee's entry.
+  int32_t counter = -1;
   bool pa_negated = false;
   bool pb_negated = false;
   bool sets_carry = false;
   bool uses_carry = false;
   bool is_copy = false;  ///< d = a, of one width
+  ResultFormat result = ResultFormat::none;  ///< of a floating instruction: what `d` holds
 };
 static_assert(sizeof(MicroOp) == 128);
 
@@ -201,7 +206,6 @@ struct FragmentRows {
 
 struct Block {
   int32_t pc = 0;
-  int32_t coverage = -1;     ///< number among all blocks of the module
   int32_t instructions = 0;  ///< of the PTX text
 };
 

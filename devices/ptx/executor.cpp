@@ -40,7 +40,7 @@ void Executor::write_row(Slot d, int width, const void* from, uint32_t mask) {
   }
 }
 
-template <bool kShadow>
+template <bool kShadow, bool kLook>
 [[gnu::always_inline]] inline void Executor::compute(const MicroOp& op, uint32_t mask) {
   Rows rows;
   rows.a = row(op.a);
@@ -67,9 +67,12 @@ template <bool kShadow>
     op.row(rows);
     (op.width == 4 ? kit_.blend32 : op.width == 8 ? kit_.blend64 : kit_.blend16)(d, scratch_, mask);
   }
+  if constexpr (kLook) {
+    if (op.result != ResultFormat::none) note_result(op, d, mask);
+  }
 }
 
-template <bool kShadow>
+template <bool kShadow, bool kLook>
 void Executor::compute_pred(const MicroOp& op, uint32_t mask) {
   Rows rows;
   rows.a = row(op.a);
@@ -98,6 +101,9 @@ void Executor::compute_pred(const MicroOp& op, uint32_t mask) {
   rows.d = direct ? frame_row(op.d) : scratch_;
   op.row(rows);
   if (op.d != kNoSlot && !direct) write_row(op.d, op.width, scratch_, mask);
+  if constexpr (kLook) {
+    if (op.result != ResultFormat::none && op.d != kNoSlot) note_result(op, frame_row(op.d), mask);
+  }
   if (op.p1 != kNoSlot) set_predicate(op.p1, rows.p_out, mask);
   if (op.p2 != kNoSlot) set_predicate(op.p2, rows.p_out2, mask);
   if (op.sets_carry) warp_->carry = (warp_->carry & ~mask) | (rows.carry_out & mask);
@@ -223,8 +229,8 @@ void Executor::active_mask(const MicroOp& op, uint32_t mask) {
 void Executor::diverge(WarpState& warp, Group& group, const MicroOp& op, uint32_t taken_mask) {
   const Block& taken = code_->blocks[op.target];
   const Block& other = code_->blocks[op.other];
-  ++block_hits[taken.coverage];
-  ++block_hits[other.coverage];
+  ++seen_->edges[op.counter];
+  ++seen_->edges[op.counter - 1];
   const int taken_lanes = std::popcount(taken_mask);
   const int other_lanes = std::popcount(group.mask) - taken_lanes;
   instructions_ += taken.instructions + other.instructions;
@@ -252,28 +258,28 @@ uint32_t Executor::same_index(const MicroOp& op, uint32_t mask, uint32_t* wanted
 }
 
 // Entering a block is the one place that counts instructions, notes coverage and gives way.
-#define ASSAY_ENTER(block_index, is_back_edge)                                  \
+#define ASSAY_ENTER(block_index, edge, is_back_edge)                            \
   {                                                                             \
     const Block& entered = blocks[block_index];                                 \
     pc = entered.pc;                                                            \
     instructions_ += entered.instructions;                                      \
     lane_instructions += static_cast<int64_t>(entered.instructions) * lanes;    \
-    ++hits[entered.coverage];                                                   \
+    ++hits[edge];                                                               \
     if ((is_back_edge) && multiple && ++group.back_edges >= kBackEdgesInTurn) { \
       group.back_edges = 0;                                                     \
       ++group.epoch;                                                            \
     }                                                                           \
-    if (multiple || instructions_ >= slice_end_) {                              \
+    if (multiple || instructions_ >= pause_) {                                  \
       group.pc = pc;                                                            \
       return;                                                                   \
     }                                                                           \
   }
 
-template <bool kShadow>
+template <bool kShadow, bool kLook>
 void Executor::run_group(WarpState& warp, Group& group) {
   const MicroOp* const ops = ops_;
   const Block* const blocks = code_->blocks.data();
-  uint32_t* const hits = block_hits.data();
+  uint32_t* const hits = seen_->edges.data();
   const uint32_t mask = group.mask;
   const int lanes = std::popcount(mask);
   const bool multiple = warp.groups.size() > 1;
@@ -290,9 +296,8 @@ void Executor::run_group(WarpState& warp, Group& group) {
       if (op.kind != Kind::branch) {
         lane_instructions -= lanes - std::popcount(m);
         if (m == 0) {
-          if (op.kind == Kind::load || op.kind == Kind::store || op.kind == Kind::atomic) {
-            note_access(op, 0, mask);
-          }
+          // A product of matrices has the counter of a floating instruction.
+          if (has_address(op.kind) && op.result == ResultFormat::none) note_access(op, 0, mask);
           ++pc;
           continue;
         }
@@ -300,10 +305,10 @@ void Executor::run_group(WarpState& warp, Group& group) {
     }
     switch (op.kind) {
       case Kind::compute:
-        compute<kShadow>(op, m);
+        compute<kShadow, kLook>(op, m);
         break;
       case Kind::compute_pred:
-        compute_pred<kShadow>(op, m);
+        compute_pred<kShadow, kLook>(op, m);
         break;
       case Kind::load:
         note_access(op, m, mask);
@@ -353,18 +358,21 @@ void Executor::run_group(WarpState& warp, Group& group) {
         return arrive(warp, group, op, m);
       case Kind::async_source:
       case Kind::async_copy:
+        note_access(op, m, mask);
+        asynchronous(op, m);
+        break;
       case Kind::async_group:
       case Kind::mbarrier:
         asynchronous(op, m);
         break;
       case Kind::jump:
-        ASSAY_ENTER(op.target, op.back_edge);
+        ASSAY_ENTER(op.target, op.counter, op.back_edge);
         continue;
       case Kind::branch:
         if (m == mask) {
-          ASSAY_ENTER(op.target, op.back_edge);
+          ASSAY_ENTER(op.target, op.counter, op.back_edge);
         } else if (m == 0) {
-          ASSAY_ENTER(op.other, false);
+          ASSAY_ENTER(op.other, op.counter - 1, false);
         } else {
           // `group` may move when a group is added: nothing of it is used afterwards.
           return diverge(warp, group, op, m);
@@ -376,10 +384,11 @@ void Executor::run_group(WarpState& warp, Group& group) {
         const uint32_t same = same_index(op, m, &wanted);
         const int32_t target = code_->sites[op.site].targets[wanted];
         if (same != mask) {
+          ++hits[op.counter + static_cast<int32_t>(wanted)];
           group.pc = same == m && m != mask ? pc + 1 : pc;
           return split_off(warp, group, same, blocks[target].pc);
         }
-        ASSAY_ENTER(target, blocks[target].pc <= pc);
+        ASSAY_ENTER(target, op.counter + static_cast<int32_t>(wanted), blocks[target].pc <= pc);
         continue;
       }
       case Kind::call: {
@@ -390,7 +399,7 @@ void Executor::run_group(WarpState& warp, Group& group) {
         const CallInfo& call = code_->calls[op.target];
         copy_local(warp, call.arguments, m);
         group.stack.push_back(pc);
-        ASSAY_ENTER(call.callee_block, false);
+        ASSAY_ENTER(call.callee_block, op.counter, false);
         continue;
       }
       case Kind::ret:
@@ -427,7 +436,9 @@ void Executor::run_group(WarpState& warp, Group& group) {
   }
 }
 
-template void Executor::run_group<false>(WarpState&, Group&);
-template void Executor::run_group<true>(WarpState&, Group&);
+template void Executor::run_group<false, false>(WarpState&, Group&);
+template void Executor::run_group<false, true>(WarpState&, Group&);
+template void Executor::run_group<true, false>(WarpState&, Group&);
+template void Executor::run_group<true, true>(WarpState&, Group&);
 
 }  // namespace assay::ptx

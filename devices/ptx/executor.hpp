@@ -144,28 +144,26 @@ class Executor : public RaceOwner {
   Executor(Memory& memory, bool avx2);
 
   void use(Memory& memory) { memory_ = &memory; }
-  bool wants_coverage() const { return options_.coverage; }
   void begin(const RunOptions& options, const Module& module);
   RunStatus launch(const Code& code, const LaunchConfig& config);
+  std::vector<Coverage> take_coverage();
   void report_stray(const Page& page, std::string message, std::string operand);
 
   std::vector<Diagnostic> diagnostics;
-  std::vector<uint32_t> block_hits;
-  std::vector<uint8_t> mask_states;
   int64_t lane_instructions = 0;
   AccessObserver observer;
 
  private:
   // executor.cpp: the interpreter
-  template <bool kShadow>
+  template <bool kShadow, bool kLook>
   void run_group(WarpState& warp, Group& group);
   const uint8_t* row(Slot slot) const { return bases_[slot & 3] + (slot & ~3u); }
   uint8_t* frame_row(Slot slot) const { return warp_->frame + slot; }
   uint32_t predicate(Slot slot) const;
   void set_predicate(Slot slot, uint32_t value, uint32_t mask);
-  template <bool kShadow>
+  template <bool kShadow, bool kLook>
   void compute(const MicroOp& op, uint32_t mask);
-  template <bool kShadow>
+  template <bool kShadow, bool kLook>
   void compute_pred(const MicroOp& op, uint32_t mask);
   void clock(const MicroOp& op, uint32_t mask);
   void is_space(const MicroOp& op, uint32_t mask);
@@ -204,7 +202,6 @@ class Executor : public RaceOwner {
   void store(const MicroOp& op, uint32_t mask);
   void atomic(const MicroOp& op, uint32_t mask);
   void addresses(const MicroOp& op);
-  void note_access(const MicroOp& op, uint32_t mask, uint32_t all);
   enum class Access { read, write, atomic };
   void observe_access(const MicroOp& op, uint32_t mask, Space space, Access access, int bytes = 0) {
     if (tracked_) track_access(op, mask, space, access, bytes);
@@ -255,6 +252,14 @@ class Executor : public RaceOwner {
   uint32_t member_mask(const MicroOp& op, uint32_t mask) const;
   uint32_t undefined_lanes(uint32_t flag, Slot slot, int width, uint32_t mask) const;
   void mark_lanes(uint32_t flag, Slot slot, int width, uint32_t undefined, uint32_t mask);
+
+  // executor_coverage.cpp
+  void begin_coverage(const Module& module);
+  void count_in(const Module& module);
+  void change_look();
+  void note_access(const MicroOp& op, uint32_t mask, uint32_t all);
+  void note_ends(const Page& page, int64_t offset, int64_t bytes);
+  void note_result(const MicroOp& op, const uint8_t* row, uint32_t mask);
 
   // executor_tensor.cpp
   using UndefinedElements = std::array<uint8_t, kMaxElements>;
@@ -335,10 +340,22 @@ class Executor : public RaceOwner {
   uint64_t constants_of_ = 0;           ///< Code::serial
   std::array<int64_t, 6> tid_shape_{};  ///< block shape and only_thread that the free blocks have
   std::array<const uint8_t*, 4> bases_{};
+  struct Counted {
+    const Module* module = nullptr;
+    Coverage seen;
+  };
+  std::vector<Counted> counted_;        ///< one a module that was launched
+  Coverage* seen_ = nullptr;            ///< of the module that runs
+  uint8_t* access_seen_ = &no_access_;  ///< of the memory instruction that runs
+  uint8_t no_access_ = 0;               ///< of one without a counter
+  bool looking_ = false;                ///< results of floating instructions are looked at
+  int64_t look_change_ = 0;             ///< `instructions_` at which that changes
+  uint64_t look_state_ = 0;
   WarpState* warp_ = nullptr;
   const MicroOp* ops_ = nullptr;
   int64_t instructions_ = 0;
-  int64_t slice_end_ = 0;
+  int64_t slice_end_ = 0;  ///< the warp gives way
+  int64_t pause_ = 0;      ///< the group does: there, or where the look changes
   int64_t shared_bytes_ = 0;
   std::vector<int32_t> warp_order_;
   std::deque<std::unique_ptr<BlockState>> resident_;

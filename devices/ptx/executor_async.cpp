@@ -229,7 +229,7 @@ void Executor::barrier_object(const MicroOp& op, uint32_t mask) {
   }
   // A warp that polls lets the others run.
   const bool polls = ins.async == Async::test_wait || ins.async == Async::try_wait;
-  if (polls && complete == 0) slice_end_ = std::min(slice_end_, instructions_);
+  if (polls && complete == 0) slice_end_ = pause_ = std::min(slice_end_, instructions_);
 }
 
 /// Returns whether the phase that a wait asks for is complete.

@@ -66,12 +66,6 @@ void Executor::addresses(const MicroOp& op) {
   for (int i = 0; i < kLanes; ++i) address_[i] = wide[i] + offset;
 }
 
-/// Coverage: which share of the group's lanes took part.
-void Executor::note_access(const MicroOp& op, uint32_t mask, uint32_t all) {
-  if (op.access < 0 || static_cast<size_t>(op.access) >= mask_states.size()) return;
-  mask_states[op.access] |= mask == 0 ? 1 : mask == all && mask == warp_->live ? 4 : 2;
-}
-
 /// Tells the observer of an access of `mask` to address_; `bytes` of a lane, 0: as the site says.
 void Executor::tell_observer(const MicroOp& op, uint32_t mask, Space space, Access access,
                              int bytes) {
@@ -124,6 +118,7 @@ Target Executor::span(Space space, uint64_t address, int64_t bytes) {
   if (page == nullptr) return {};
   const int64_t offset = static_cast<int64_t>(address & (kPageBytes - 1));
   if (offset < page->low || offset + bytes > page->high) return {};
+  if (page->ends != 0) note_ends(*page, offset, bytes);
   return {page->data + offset, page->state + offset, page};
 }
 

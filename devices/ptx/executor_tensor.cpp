@@ -38,6 +38,7 @@ void Executor::tensor(WarpState& warp, const std::vector<Participant>& all) {
                 : ins.spelling + " executed by lanes that are at different instructions");
     throw Stop{RunStatus::fault};
   }
+  if (op.result == ResultFormat::none) note_access(op, mask, mask);
   switch (ins.op) {
     case Op::ldmatrix:
       return load_matrices(op, ins);
@@ -258,6 +259,8 @@ void Executor::matrix_product(const MicroOp& op, const Instruction& ins) {
   uint32_t bits[kMaxElements];
   for (int i = 0; i < fd.elements(); ++i) bits[i] = element_bits(ins.type, d[i]);
   scatter(registers, 0, fd, bits, dirty ? &ud : nullptr);
+  if (!looking_ || op.result == ResultFormat::none) return;
+  for (size_t k = 0; k < registers.results; ++k) note_result(op, frame_row(registers.rows[k]), ~0u);
 }
 
 /// wmma.load and wmma.store: a matrix in memory with a stride between its rows or columns. The

@@ -168,11 +168,10 @@ void Lowering::lay_out_variables() {
 void Lowering::lower_function(int32_t f) {
   function_ = &module_.functions[f];
   here_ = &places_[f];
-  int32_t access = function_->first_access_id;
+  int32_t access = function_->first_access_id, result = function_->first_result_id;
   for (const Instruction& ins : function_->code) {
-    const bool memory = ins.op == Op::ld || ins.op == Op::ldu || ins.op == Op::st ||
-                        ins.op == Op::atom || ins.op == Op::red;
-    here_->accesses.push_back(memory ? access++ : -1);
+    const bool floating = result_format(ins) != ResultFormat::none;
+    here_->counters.push_back(accesses_memory(ins) ? access++ : floating ? result++ : -1);
   }
   // Blocks in reverse post-order: the order of micro-ops is then the order of scheduling.
   std::vector<int32_t> order(function_->blocks.size());
@@ -187,7 +186,6 @@ void Lowering::lower_block(int32_t f, int32_t index) {
   const BasicBlock& block = function_->blocks[index];
   Block& lowered = code_->blocks[places_[f].first_block + index];
   lowered.pc = static_cast<int32_t>(code_->ops.size());
-  lowered.coverage = function_->first_block_id + index;
   lowered.instructions = block.last - block.first;
   for (int32_t i = block.first; i < block.last; ++i) lower_instruction(function_->code[i]);
   finish_block(block);
@@ -208,6 +206,7 @@ void Lowering::finish_block(const BasicBlock& block) {
   } else {
     op.kind = Kind::jump;
     op.target = here_->first_block + block.successors[0];
+    op.counter = function_->first_edge_id + block.first_edge;
     op.site = code_->ops.empty() ? -1 : code_->ops.back().site;
   }
   code_->ops.push_back(op);

@@ -56,6 +56,8 @@ class Lowering {
   void guard(const Instruction& ins, MicroOp& op) const;
   RowFunction row_of(const Instruction& ins) const;
   void emit_compute(const Instruction& ins);
+  int32_t counter_of(const Instruction& ins) const;
+  const BasicBlock& block_of(const Instruction& ins) const;
   void emit_move(const Instruction& ins);
   void emit_copy(const Instruction& ins, const Place& d, const Place& a, bool sign_extend);
   void emit_pack(const Instruction& ins);
@@ -81,7 +83,7 @@ class Lowering {
     std::vector<int64_t> params;     ///< local offsets of a device function's parameters
     std::vector<int64_t> results;
     int32_t first_block = 0;        ///< of its blocks in Code::blocks
-    std::vector<int32_t> accesses;  ///< by instruction: coverage number, -1 for others
+    std::vector<int32_t> counters;  ///< by instruction: number of a memory or floating one, or -1
   };
 
   const Module& module_;

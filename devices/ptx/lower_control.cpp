@@ -122,20 +122,23 @@ void Lowering::emit_memory(const Instruction& ins) {
   set_address(ins, address, space, op);
 }
 
+const BasicBlock& Lowering::block_of(const Instruction& ins) const {
+  const auto index = static_cast<int32_t>(&ins - function_->code.data());
+  return *std::find_if(function_->blocks.begin(), function_->blocks.end(),
+                       [&](const BasicBlock& block) { return index < block.last; });
+}
+
 void Lowering::emit_control(const Instruction& ins) {
   switch (ins.op) {
     case Op::bra: {
       const bool conditional = ins.guard >= 0;
       MicroOp& op = emit(ins, conditional ? Kind::branch : Kind::jump);
       op.target = here_->first_block + ins.target;
-      if (conditional) {
-        const int32_t index = static_cast<int32_t>(&ins - function_->code.data());
-        for (const BasicBlock& block : function_->blocks) {
-          if (index < block.first || index >= block.last) continue;
-          op.other = block.successors[0] < 0 ? -1 : here_->first_block + block.successors[0];
-        }
-        if (op.other < 0) refuse(ins, "branch at the end of a function");
-      }
+      const BasicBlock& block = block_of(ins);
+      const bool goes_on = block.successors[0] >= 0;
+      op.counter = function_->first_edge_id + block.first_edge + (goes_on ? 1 : 0);
+      if (conditional && goes_on) op.other = here_->first_block + block.successors[0];
+      if (conditional && !goes_on) refuse(ins, "branch at the end of a function");
       return;
     }
     case Op::brx: {
@@ -144,6 +147,8 @@ void Lowering::emit_control(const Instruction& ins) {
       MicroOp& op = emit(ins, Kind::branch_index);
       op.a = a.slot;
       op.fa = a.flag;
+      const BasicBlock& block = block_of(ins);
+      op.counter = function_->first_edge_id + block.first_edge + (block.successors[0] >= 0 ? 1 : 0);
       for (int32_t t : ins.targets) {
         code_->sites[op.site].targets.push_back(here_->first_block + t);
       }
@@ -212,6 +217,7 @@ void Lowering::emit_call(const Instruction& ins) {
   call.callee_block = there.first_block;
   MicroOp& op = emit(ins, Kind::call);
   op.target = static_cast<int32_t>(code_->calls.size());
+  op.counter = callee.first_edge_id;
   code_->calls.push_back(std::move(call));
 }
 

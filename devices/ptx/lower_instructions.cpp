@@ -127,13 +127,17 @@ void Lowering::add_unsupported(const Instruction& ins, const std::string& what) 
       {what, known ? file->second : "", known ? place.line : 0, ins.ptx_line});
 }
 
+int32_t Lowering::counter_of(const Instruction& ins) const {
+  return here_->counters[static_cast<size_t>(&ins - function_->code.data())];
+}
+
 MicroOp& Lowering::emit(const Instruction& ins, Kind kind) {
   Site site;
   site.function = function_;
   site.instruction = &ins;
   MicroOp op;
   op.kind = kind;
-  op.access = here_->accesses[&ins - function_->code.data()];
+  if (accesses_memory(ins)) op.counter = counter_of(ins);
   op.site = static_cast<int32_t>(code_->sites.size());
   code_->sites.push_back(std::move(site));
   guard(ins, op);
@@ -198,6 +202,8 @@ void Lowering::emit_compute(const Instruction& ins) {
   op.fguard = frame.fguard;
   op.guard_negated = frame.guard_negated;
   op.row = row;
+  op.result = result_format(ins);
+  op.counter = counter_of(ins);
   op.width = shape.d;
   if (d.slot != kNoSlot && d.width == 0) {
     op.p1 = d.slot;

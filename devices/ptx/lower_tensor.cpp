@@ -26,6 +26,8 @@ void Lowering::emit_tensor(const Instruction& ins) {
   op.fb = stride.flag;
   op.e = everybody;
   op.width = 4;
+  op.result = result_format(ins);
+  op.counter = counter_of(ins);
   op.target = static_cast<int32_t>(code_->fragments.size());
   FragmentRows registers;
   registers.results = ins.dst.size();

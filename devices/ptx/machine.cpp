@@ -123,8 +123,7 @@ void Executor::begin(const RunOptions& options, const Module& module) {
   options_ = options;
   shadow_ = options.definedness || options.wrap;
   diagnostics.clear();
-  block_hits.assign(static_cast<size_t>(module.block_count) + 1, 0);
-  mask_states.assign(static_cast<size_t>(module.access_count), 0);
+  begin_coverage(module);
   lane_instructions = 0;
   instructions_ = 0;
   origins_.resize(1);
@@ -199,12 +198,7 @@ RunStatus Executor::launch(const Code& code, const LaunchConfig& config) {
     const int64_t align = code.dynamic_shared_align;
     shared_bytes_ = (shared_bytes_ + align - 1) / align * align + config.shared_bytes;
   }
-  // Launches of one run may come from modules of different sizes.
-  const auto at_least = [](auto& counters, int32_t count) {
-    counters.resize(std::max(counters.size(), static_cast<size_t>(count)));
-  };
-  at_least(block_hits, code.module->block_count + 1);
-  at_least(mask_states, code.module->access_count);
+  count_in(*code.module);
   memory_->begin_launch();
   prepare_constants();
   resident_.clear();
@@ -291,16 +285,6 @@ std::vector<Diagnostic>& Machine::diagnostics() { return executor_->diagnostics;
 int64_t Machine::lane_instructions() const { return executor_->lane_instructions; }
 void Machine::observe(AccessObserver observer) { executor_->observer = std::move(observer); }
 
-Coverage Machine::coverage() const {
-  Coverage coverage;
-  if (!executor_->wants_coverage()) return coverage;
-  const auto& hits = executor_->block_hits;
-  coverage.block_hits.reserve(hits.size());
-  for (size_t i = 0; i + 1 < hits.size(); ++i) {
-    coverage.block_hits.push_back(static_cast<uint8_t>(std::bit_width(hits[i])));
-  }
-  coverage.mask_states = executor_->mask_states;
-  return coverage;
-}
+std::vector<Coverage> Machine::take_coverage() { return executor_->take_coverage(); }
 
 }  // namespace assay::ptx

@@ -80,7 +80,8 @@ class Machine {
 
   std::vector<Diagnostic>& diagnostics();
   int64_t lane_instructions() const;
-  Coverage coverage() const;
+  /// What the launches since `begin` showed, by module; empty when nobody asked.
+  std::vector<Coverage> take_coverage();
   void observe(AccessObserver observer);
 
   /// Adds a region for each global and const variable of the module; once a run and module.

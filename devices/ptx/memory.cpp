@@ -4,6 +4,8 @@
 #include <cassert>
 #include <cstring>
 
+#include "devices/coverage.hpp"
+
 namespace assay::ptx {
 
 namespace {
@@ -105,6 +107,12 @@ Page* Memory::find(uint64_t number) {
   page->region = index;
   page->low = begin < spec.base ? static_cast<int32_t>(spec.base - begin) : 0;
   page->high = static_cast<int32_t>(std::min<uint64_t>(kPageBytes, end - begin));
+  const uint64_t last_byte = spec.base + static_cast<uint64_t>(spec.operand_bytes) - 1;
+  page->ends = 0;
+  if (spec.operand_bytes > 0) {
+    if (number == spec.base >> kPageBits) page->ends |= kFirstElement;
+    if (number == last_byte >> kPageBits) page->ends |= kLastElement;
+  }
   page->has_undefined = spec.undefined;
   page->written = false;
   page->last_writer = -1;

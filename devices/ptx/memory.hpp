@@ -34,6 +34,7 @@ struct RegionSpec {
   bool constant = false;   ///< const or param memory: a store is a fault
   bool undefined = false;  ///< bytes count as uninitialised until stored
   bool judged = false;     ///< storing an undefined value here is a finding
+  int64_t operand_bytes = 0;  ///< of an operand: its own bytes, of which coverage watches both ends
   FillFunction fill;       ///< null: zeros
 };
 
@@ -44,6 +45,7 @@ struct Page {
   int32_t region = -1;
   int32_t low = 0;  ///< bytes [low, high) of the page belong to the region
   int32_t high = 0;
+  uint8_t ends = 0;  ///< kFirstElement, kLastElement: the page holds that byte of an operand
   bool has_undefined = false;
   bool written = false;      ///< by the current launch
   int32_t last_writer = -1;  ///< site of the current launch that stored here last, for messages

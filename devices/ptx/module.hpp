@@ -370,6 +370,7 @@ struct BasicBlock {
   std::array<int32_t, 2> successors{-1, -1};  ///< fall-through, taken (brx: see targets)
   int32_t order = 0;                          ///< position in reverse post-order
   bool back_edge = false;  ///< ends with a branch to a block of lower or equal order
+  int32_t first_edge = 0;  ///< number of its first edge out among the function's
 };
 
 /// A variable in shared, global, const or local memory, or a call's .param space.
@@ -408,8 +409,12 @@ struct Function {
   std::vector<SourceLine> lines;
   std::array<int32_t, 3> required_block{};  ///< .reqntid; 0: not stated
   std::array<int32_t, 3> max_block{};       ///< .maxntid; 0: not stated
-  int32_t first_block_id = 0;   ///< number of this function's block 0 among all of the module
-  int32_t first_access_id = 0;  ///< number of its first memory instruction among all of the module
+  // Numbers among all of the module (counters.hpp): of this function's block 0, its entry, its first
+  // memory and its first floating instruction.
+  int32_t first_block_id = 0;
+  int32_t first_edge_id = 0;
+  int32_t first_access_id = 0;
+  int32_t first_result_id = 0;
 };
 
 struct Module {
@@ -419,7 +424,9 @@ struct Module {
   std::vector<Variable> variables;   ///< module scope
   std::vector<Function> functions;
   int32_t block_count = 0;   ///< basic blocks of all functions
+  int32_t edge_count = 0;    ///< ways into blocks: entries, and from block to block
   int32_t access_count = 0;  ///< memory instructions of all functions
+  int32_t result_count = 0;  ///< floating instructions of all functions
   std::string digest;        ///< 16 hex digits over what is decoded; debug text does not count
   /// Instructions that the table does not support: "line 12: mma.sync...". The module decodes; to
   /// run a function that holds one is `unsupported`.

@@ -201,6 +201,7 @@ std::map<int, int> PtxDevice::add_operands(const Instance& instance, const RunOp
     spec.undefined =
         options.definedness && (kind == OperandKind::output || kind == OperandKind::workspace);
     spec.judged = tensor.is_judged();
+    spec.operand_bytes = stored;
     const Defect defect =
         options.defect.operand == tensor.position ? options.defect : Defect{};
     spec.fill = [&instance, &tensor, stored, defect](int64_t first, int64_t count, uint8_t* out) {
@@ -331,7 +332,7 @@ Run PtxDevice::run(const Instance& instance, const std::vector<Program>& program
   if (!began) return run;
   for (Diagnostic& d : machine_.diagnostics()) run.diagnostics.push_back(std::move(d));
   machine_.diagnostics().clear();
-  run.coverage = machine_.coverage();
+  run.coverage = machine_.take_coverage();
   run.lane_instructions = machine_.lane_instructions();
   if (run.status == RunStatus::completed) {
     run.outputs = std::make_unique<PageReader>(machine_.keep_memory(), regions);

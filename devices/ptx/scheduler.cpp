@@ -223,10 +223,12 @@ void Executor::run_warp(WarpState& warp, int64_t slice) {
   bases_[kWarp] = warp.constants;
   slice_end_ = std::min(instructions_ + slice, budget());
   while (Group* group = pick(warp)) {
+    if (instructions_ >= look_change_) change_look();
+    pause_ = std::min(slice_end_, look_change_);
     if (shadow_) {
-      run_group<true>(warp, *group);
+      looking_ ? run_group<true, true>(warp, *group) : run_group<true, false>(warp, *group);
     } else {
-      run_group<false>(warp, *group);
+      looking_ ? run_group<false, true>(warp, *group) : run_group<false, false>(warp, *group);
     }
     if (instructions_ >= slice_end_) return;
   }
@@ -327,7 +329,7 @@ void Executor::start_warp(WarpState& warp, BlockState& block, int32_t index) {
   warp.groups[0].pc = code.blocks[code.entry_block].pc;
   warp.groups[0].mask = warp.live;
   const Block& entry = code.blocks[code.entry_block];
-  ++block_hits[entry.coverage];
+  ++seen_->edges[code.entry->first_edge_id];
   instructions_ += entry.instructions;
   lane_instructions += int64_t{entry.instructions} * std::popcount(warp.live);
 }

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+
 #include "fuzz/find_kernels.hpp"
 #include "fuzz/workers.hpp"
 
@@ -15,43 +18,75 @@ const Contract& vector_add() {
 
 TEST(Search, KeepsOnlyCasesWithANewFeature) {
   Search search(vector_add(), Seed{1});
-  std::vector<uint8_t> counters(kFeatureCounters, 0);
-  counters[5] = 1;
   const Case c = search.next();
-  EXPECT_TRUE(search.learn(c, counters.data()));
-  EXPECT_FALSE(search.learn(c, counters.data()));
-  counters[5] = 4;  // another level of the same counter
-  EXPECT_TRUE(search.learn(c, counters.data()));
-  counters[5] = 1;
-  counters[6] = 1;
-  EXPECT_TRUE(search.learn(c, counters.data()));
-  EXPECT_EQ(search.features(), 3);
-  EXPECT_EQ(search.kept().size(), 3u);
+  EXPECT_TRUE(search.learn(c, {{5, 1}}));
+  EXPECT_FALSE(search.learn(c, {{5, 1}}));
+  EXPECT_TRUE(search.learn(c, {{5, 4}})) << "another level of the same counter";
+  EXPECT_TRUE(search.learn(c, {{5, 1}, {6, 1}}));
+  EXPECT_EQ(search.features(), 3u);
+  EXPECT_EQ(search.kept(), 3u);
 }
 
 TEST(Search, IsDeterministicInItsSeed) {
   Search a(vector_add(), Seed{7}), b(vector_add(), Seed{7});
-  std::vector<uint8_t> counters(kFeatureCounters, 0);
-  for (size_t i = 0; i < 60; ++i) {
+  for (uint32_t i = 0; i < 200; ++i) {
     const Case x = a.next(), y = b.next();
     ASSERT_EQ(print_case(x), print_case(y)) << i;
-    counters[i % 40] = 1;
-    a.learn(x, counters.data());
-    b.learn(y, counters.data());
+    a.learn(x, {{i % 40, 1}, {i / 3, 2}});
+    b.learn(y, {{i % 40, 1}, {i / 3, 2}});
   }
 }
 
-TEST(Features, ACaseSetsBlocksMasksAndShares) {
+TEST(Features, WhatACaseShows) {
   Workbench bench("ptx");
   Features features;
   const Case c = covering_cases(vector_add()).back();
   const CheckResult result = bench.checker(vector_add()).check(c);
   ASSERT_EQ(result.outcome, Outcome::pass) << result.verdict.message;
-  std::vector<uint8_t> once(kFeatureCounters, 0), again(kFeatureCounters, 0);
-  features.collect(result, once.data());
-  features.collect(result, again.data());
-  EXPECT_EQ(once, again) << "a program keeps its numbers";
-  EXPECT_GT(std::count_if(once.begin(), once.end(), [](uint8_t v) { return v > 0; }), 4);
+  const std::vector<Feature> once = features.of(result);
+  EXPECT_EQ(once, features.of(result)) << "a program keeps its numbers";
+  std::set<uint32_t> counters;
+  for (const Feature& f : once) EXPECT_TRUE(counters.insert(f.counter).second) << f.counter;
+  const Coverage& seen = result.run.coverage.at(0);
+  const auto some = [](const auto& counts) {
+    return static_cast<size_t>(
+        std::count_if(counts.begin(), counts.end(), [](auto count) { return count != 0; }));
+  };
+  // One of the outcome, one of the output's share, those of blocks and edges; bits of the others.
+  EXPECT_GE(once.size(), 2 + some(seen.blocks) + some(seen.edges) + some(seen.accesses) +
+                             some(seen.results));
+  EXPECT_GT(some(seen.results), 0u);
+}
+
+TEST(Features, CountsHaveTheLevelsOfLibFuzzer) {
+  CheckResult result;
+  result.run.coverage.resize(1);
+  result.run.coverage[0].program = "p";
+  result.run.coverage[0].blocks = {0, 1, 2, 3, 4, 7, 8, 16, 31, 32, 127, 128, 4000000000};
+  std::vector<int> levels;
+  for (const Feature& f : Features().of(result)) levels.push_back(f.level);
+  EXPECT_EQ(levels, (std::vector<int>{1, 1, 2, 3, 4, 4, 8, 16, 16, 32, 32, 128, 128}))
+      << "the first is the outcome's";
+}
+
+TEST(Features, EachOutputHasItsShare) {
+  const auto features_of = [](double y, double z) {
+    static Features numbers;
+    CheckResult result;
+    result.verdict.outputs = {{.output = "y", .share = y}, {.output = "z", .share = z}};
+    return numbers.of(result);
+  };
+  EXPECT_EQ(features_of(0.3, 0), features_of(0.26, 0)) << "one power of two";
+  EXPECT_NE(features_of(0.3, 0), features_of(0.2, 0));
+  EXPECT_NE(features_of(0.3, 0), features_of(0, 0.3));
+}
+
+TEST(Features, CountersOfLibFuzzerAreSet) {
+  std::vector<uint8_t> counters(kFeatureCounters, 0);
+  set_counters({{3, 1}, {static_cast<uint32_t>(kFeatureCounters) + 7, 32}}, counters.data());
+  EXPECT_EQ(counters[3], 1);
+  EXPECT_EQ(counters[7], 32) << "they wrap around";
+  EXPECT_EQ(std::count(counters.begin(), counters.end(), 0), static_cast<int>(kFeatureCounters) - 2);
 }
 
 TEST(CaseSeed, DiffersByRunKernelAndNumber) {

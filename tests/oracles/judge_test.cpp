@@ -155,6 +155,7 @@ TEST(Judge, SoftmaxPassesInEveryOrder) {
         EXPECT_EQ(v.outcome, Outcome::pass) << recipe << " " << told(v);
         EXPECT_EQ(v.judged, 650);
         EXPECT_LE(v.share, 1.0);
+        EXPECT_EQ(v.outputs.at(0).share, v.share);
       }
 }
 

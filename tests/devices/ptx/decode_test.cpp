@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "decoding.hpp"
+#include "devices/ptx/counters.hpp"
 #include "devices/ptx/table.hpp"
 #include "kernels_under_test/input_error.hpp"
 
@@ -250,20 +251,35 @@ TEST(Decode, UnsupportedInstructionsAreListedWithTheirLine) {
   EXPECT_EQ(code[2].op, Op::add);
 }
 
-TEST(Decode, NumbersOfBlocksAndAccesses) {
+TEST(Decode, NumbersOfCounters) {
   const Module module = language();
-  int32_t blocks = 0, accesses = 0;
+  int32_t blocks = 0, edges = 0, accesses = 0, results = 0;
   for (const Function& f : module.functions) {
     EXPECT_EQ(f.first_block_id, blocks);
+    EXPECT_EQ(f.first_edge_id, edges);
     EXPECT_EQ(f.first_access_id, accesses);
+    EXPECT_EQ(f.first_result_id, results);
     blocks += static_cast<int32_t>(f.blocks.size());
+    int32_t own_edges = f.blocks.empty() ? 0 : 1;  // the entry
+    for (const BasicBlock& block : f.blocks) {
+      EXPECT_EQ(block.first_edge, own_edges);
+      const Instruction& last = f.code[block.last - 1];
+      own_edges += (block.successors[0] >= 0) + (block.successors[1] >= 0) +
+                   static_cast<int32_t>(last.targets.size());
+    }
+    edges += own_edges;
     for (const Instruction& i : f.code) {
-      accesses += i.op == Op::ld || i.op == Op::st || i.op == Op::atom || i.op == Op::red;
+      accesses += accesses_memory(i);
+      results += result_format(i) != ResultFormat::none;
     }
   }
   EXPECT_EQ(module.block_count, blocks);
+  EXPECT_EQ(module.edge_count, edges);
   EXPECT_EQ(module.access_count, accesses);
-  EXPECT_GT(accesses, 50);
+  EXPECT_EQ(module.result_count, results);
+  EXPECT_GT(edges, blocks);
+  EXPECT_GT(accesses, 30);
+  EXPECT_GT(results, 30);
 }
 
 TEST(Decode, RowsLeadBackToTheTable) {

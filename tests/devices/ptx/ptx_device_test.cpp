@@ -84,9 +84,14 @@ TEST_F(PtxDevice, RunsAndReadsOutputs) {
   EXPECT_TRUE(r.diagnostics.empty()) << messages(r);
   EXPECT_EQ(r.lane_instructions % 700, 0);
   EXPECT_FALSE(r.program_digest.empty());
-  ASSERT_EQ(r.coverage.mask_states.size(), 6u);  // four loads of parameters come first
-  EXPECT_EQ(r.coverage.mask_states[4], 4);       // always all lanes that exist
-  EXPECT_GT(r.coverage.block_hits[0], 0);
+  ASSERT_EQ(r.coverage.size(), 1u);
+  const Coverage& seen = r.coverage[0];
+  EXPECT_EQ(seen.program, r.program_digest);
+  ASSERT_EQ(seen.accesses.size(), 2u);  // loads of parameters are none
+  for (const uint8_t access : seen.accesses) {
+    EXPECT_EQ(access, kAllLanes | kFirstElement | kLastElement) << "always all lanes that exist";
+  }
+  EXPECT_GT(seen.blocks[0], 0u);
 }
 
 TEST_F(PtxDevice, ReadsPaddedAndOffsetLayouts) {
@@ -188,7 +193,10 @@ TEST_F(PtxDevice, LaunchesFromModulesOfDifferentSizes) {
       {program("mov.u32 %r1, 0;"), program(large + kAddOne + stray), program("mov.u32 %r1, 1;")},
       RunOptions{});
   ASSERT_EQ(r.status, RunStatus::completed) << messages(r);
-  EXPECT_GT(r.coverage.block_hits.size(), 400u);
+  ASSERT_EQ(r.coverage.size(), 3u) << "one a module";
+  EXPECT_GT(r.coverage[1].blocks.size(), 400u);
+  EXPECT_EQ(r.coverage[0].blocks.size(), r.coverage[2].blocks.size());
+  EXPECT_NE(r.coverage[0].program, r.coverage[2].program);
   // Told once, by the launch that stored: the last one's code has no such line.
   // The first lanes' stores race with those of the lanes whose elements they hit.
   ASSERT_EQ(r.diagnostics.size(), 2u) << messages(r);

@@ -1,0 +1,23 @@
+// Which parts of a module have coverage counters, and how they are numbered: functions in the order
+// of the text, in each its blocks, memory instructions and floating instructions in the order of the
+// text. The edges of a function are its entry (by a launch or a call), then those out of each block
+// in the order of successors_of (cfg.hpp).
+#pragma once
+
+#include "devices/ptx/module.hpp"
+
+namespace assay::ptx {
+
+/// Loads, stores, atomics, and the instructions that copy between memories or move matrices;
+/// parameters aside.
+bool accesses_memory(const Instruction& instruction);
+
+/// Format of the numbers that a floating instruction writes to registers; none for all others and
+/// for those that only move numbers (mov, selp, loads, shuffles).
+enum class ResultFormat : uint8_t { none, f16, bf16, f16x2, bf16x2, f32, f64 };
+ResultFormat result_format(const Instruction& instruction);
+
+/// Numbers the counters of a module whose functions have their blocks.
+void number_counters(Module& module);
+
+}  // namespace assay::ptx
