@@ -113,7 +113,7 @@ std::string cover_text(const CoverReport& report);
 std::string cover_json(const CoverReport& report);
 std::string cover_html(const CoverReport& report);  ///< one page that needs nothing else
 
-/// "12345", "123k", "4.5M".
+/// "99999", "123k", "4.5M".
 std::string short_count(int64_t count);
 /// "NsA-.": upper case all reached, lower case some, a dot none, '-' nothing that could be.
 template <size_t kKinds>
