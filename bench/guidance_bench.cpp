@@ -23,6 +23,8 @@ namespace fs = std::filesystem;
 using namespace assay;
 
 constexpr int kSeeds = 10;
+/// The search's constants were chosen on seeds 1 to 10.
+constexpr uint64_t kFirstSeed = 11;
 constexpr int64_t kHard = 100;
 /// A search that found nothing ends here and counts as one that took this long.
 constexpr int64_t kMostCases = 20000;
@@ -56,8 +58,8 @@ struct Spread {
 
 Spread over_seeds(Checker& checker, bool guided) {
   Spread spread;
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    spread.cases.push_back(cases_to_finding(checker, seed, guided));
+  for (uint64_t i = 0; i < kSeeds; ++i) {
+    spread.cases.push_back(cases_to_finding(checker, kFirstSeed + i, guided));
   }
   std::sort(spread.cases.begin(), spread.cases.end());
   return spread;
@@ -85,7 +87,8 @@ std::vector<fs::path> pairs_named(const std::regex& wanted) {
 }
 
 void compare(const std::vector<fs::path>& folders) {
-  std::printf("cases to the first finding, %d seeds, at most %lld: median, least, most\n", kSeeds,
+  std::printf("cases to the first finding, seeds %d to %d, at most %lld: median, least, most\n",
+              static_cast<int>(kFirstSeed), static_cast<int>(kFirstSeed) + kSeeds - 1,
               static_cast<long long>(kMostCases));
   std::printf("%-28s %9s %7s %7s  %9s %7s %7s  %6s\n", "pair", "unguided", "", "", "guided", "", "",
               "times");

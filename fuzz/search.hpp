@@ -27,14 +27,20 @@ class Search {
   size_t features() const { return seen_.size(); }
 
  private:
+  struct Kept {
+    Case the_case;
+    std::vector<uint64_t> first_to_show;  ///< keys of seen_
+  };
   uint64_t draw();
+  int64_t rarity(const Kept& kept) const;
   const Case& pick();
 
   const Contract& contract_;
   uint64_t state_;
   std::vector<Case> starting_;
   size_t started_ = 0;
-  std::vector<Case> kept_;
+  std::vector<Kept> kept_;
+  int64_t silence_ = 0;  ///< cases since one was kept
   std::unordered_map<uint64_t, int64_t> seen_;  ///< a counter and level: cases that showed it
 };
 
