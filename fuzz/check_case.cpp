@@ -107,7 +107,7 @@ int cause_rank(const std::string& kind) {
   static const std::vector<std::string> order{
       "launch_limit", "wrap",       "stray_write", "race", "uninitialised",
       "barrier",      "misaligned", "out_of_bounds", "trap", "hang",
-      "mismatch",     "unwritten",  "undecided"};
+      "narrow_accumulation", "mismatch", "unwritten", "undecided"};
   return static_cast<int>(std::find(order.begin(), order.end(), kind) - order.begin());
 }
 
@@ -167,7 +167,7 @@ std::optional<LastStore> Checker::last_store(const CheckResult& result, const st
   const Tensor& tensor = *result.instance->find(output);
   const int64_t bytes = byte_size(tensor.dtype);
   RunOptions options = case_options();
-  options.coverage = options.wrap = options.definedness = options.races = false;
+  options.coverage = options.wrap = options.definedness = options.races = options.narrow = false;
   options.watch = {tensor.position, tensor.storage_of(logical) * bytes, bytes};
   return device_.run(*result.instance, *result.programs, options).last_store;
 }

@@ -210,8 +210,10 @@ std::string verdict_text(Checker& checker, const CheckResult& result) {
 std::string diagnostic_text(const Diagnostic& d) {
   std::string text = std::string(d.note ? "note" : "checker") + "   " + std::string(name(d.kind)) +
                      ": " + d.message + "\n";
-  if (d.block[0] < 0) return text;  // a GPU does not say which
-  text += "  block " + bracketed(d.block) + " thread " + bracketed(d.thread);
+  // A GPU does not say which thread, and a narrow sum is that of all.
+  const bool known = d.block[0] >= 0;
+  if (!known && d.line == 0 && d.steps.empty()) return text;
+  text += known ? "  block " + bracketed(d.block) + " thread " + bracketed(d.thread) : " ";
   if (d.line > 0) text += " at " + base_name(d.file) + ":" + std::to_string(d.line);
   if (d.ptx_line > 0) text += " (PTX line " + std::to_string(d.ptx_line) + ")";
   if (d.count > 1) text += ", " + std::to_string(d.count) + " times";

@@ -288,6 +288,7 @@ RunStatus Machine::launch(const Code& code, const LaunchConfig& config) {
 }
 
 std::vector<Diagnostic>& Machine::diagnostics() { return executor_->diagnostics; }
+const std::vector<uint32_t>& Machine::block_hits() const { return executor_->block_hits; }
 int64_t Machine::lane_instructions() const { return executor_->lane_instructions; }
 void Machine::observe(AccessObserver observer) { executor_->observer = std::move(observer); }
 

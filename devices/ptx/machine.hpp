@@ -81,6 +81,8 @@ class Machine {
   std::vector<Diagnostic>& diagnostics();
   int64_t lane_instructions() const;
   Coverage coverage() const;
+  /// How often each block was entered since begin(), by its number among all blocks of the module.
+  const std::vector<uint32_t>& block_hits() const;
   void observe(AccessObserver observer);
 
   /// Adds a region for each global and const variable of the module; once a run and module.

@@ -10,6 +10,7 @@
 #include "devices/launch_parameters.hpp"
 #include "devices/ptx/box_index.hpp"
 #include "devices/ptx/machine.hpp"
+#include "devices/ptx/narrow_checker.hpp"
 #include "devices/ptx/watch.hpp"
 
 namespace assay {
@@ -133,6 +134,7 @@ void misread(const Instance& instance, const Tensor& tensor, const Defect& defec
 struct Loaded {
   std::shared_ptr<const Module> module;
   std::unique_ptr<Code> code;
+  std::map<int, std::vector<FunctionChains>> chains;  ///< narrow ones, by the bits of a sum
 };
 
 class PtxDevice : public Device {
@@ -151,6 +153,10 @@ class PtxDevice : public Device {
                          const Function& entry, const RunOptions& options) const;
   bool admit(const Loaded& loaded, const LaunchConfig& config, Run& run) const;
   void check_written(const Instance& instance, const std::map<int, int>& regions);
+  std::optional<NarrowLaunch> narrow_launch(const Instance& instance, Loaded& loaded,
+                                            const RunOptions& options) const;
+  RunStatus launch_watched(const Instance& instance, Loaded& loaded, const LaunchConfig& config,
+                   const RunOptions& options, Run& run);
 
   const bool avx2_;
   Machine machine_;
@@ -288,6 +294,35 @@ void PtxDevice::check_written(const Instance& instance, const std::map<int, int>
   }
 }
 
+/// What looks for narrow accumulation in a launch; nothing where the program cannot have any.
+std::optional<NarrowLaunch> PtxDevice::narrow_launch(const Instance& instance, Loaded& loaded,
+                                                     const RunOptions& options) const {
+  const int precision = options.narrow ? summed_precision(*instance.contract) : 0;
+  if (precision == 0) return std::nullopt;
+  const auto [found, added] = loaded.chains.try_emplace(precision);
+  if (added) found->second = chains_of(*loaded.module, *loaded.code->entry, precision);
+  if (found->second.empty()) return std::nullopt;
+  return NarrowLaunch(*loaded.module, found->second,
+                      std::string(assay::name(instance.contract->accuracy.accumulate)),
+                      machine_.block_hits());
+}
+
+RunStatus PtxDevice::launch_watched(const Instance& instance, Loaded& loaded, const LaunchConfig& config,
+                            const RunOptions& options, Run& run) {
+  std::optional<NarrowLaunch> narrow = narrow_launch(instance, loaded, options);
+  if (narrow) machine_.observe(narrow->observer());
+  if (options.watch.operand >= 0) {
+    const Tensor& watched = instance.tensors[static_cast<size_t>(options.watch.operand)];
+    machine_.observe(
+        watch_stores(buffer_address(watched) + static_cast<uint64_t>(options.watch.first),
+                     options.watch.bytes, *loaded.module, config, run.last_store));
+  }
+  const RunStatus status = machine_.launch(*loaded.code, config);
+  machine_.observe({});
+  if (narrow) narrow->report(machine_.block_hits(), machine_.diagnostics());
+  return status;
+}
+
 Run PtxDevice::run(const Instance& instance, const std::vector<Program>& programs,
                    const RunOptions& options) {
   Run run;
@@ -318,14 +353,7 @@ Run PtxDevice::run(const Instance& instance, const std::vector<Program>& program
       machine_.add_variables(*loaded.code);
       present.push_back(loaded.module.get());
     }
-    if (options.watch.operand >= 0) {
-      const Tensor& watched = instance.tensors[static_cast<size_t>(options.watch.operand)];
-      machine_.observe(
-          watch_stores(buffer_address(watched) + static_cast<uint64_t>(options.watch.first),
-                       options.watch.bytes, *loaded.module, config, run.last_store));
-    }
-    run.status = machine_.launch(*loaded.code, config);
-    machine_.observe({});
+    run.status = launch_watched(instance, loaded, config, options, run);
     if (run.status == RunStatus::completed) check_written(instance, regions);
   }
   if (!began) return run;
