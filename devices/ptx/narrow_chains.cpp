@@ -272,7 +272,8 @@ class Search {
     }
     for (int32_t i = 0; i < size(); ++i) {
       if (cycles[i] < 0 || !is_addition(code_[i]) || rounding.count(cycles[i]) == 0) continue;
-      if (own_operands(i, in_lanes) > 1) continue;  // doubled, or corrected by what it makes
+      // Doubled, or corrected by what it makes.
+      if (!is_product(code_[i]) && own_operands(i, in_lanes) > 1) continue;
       bool adds = false;
       for (size_t k = 0; k < code_[i].src.size(); ++k)
         adds |= is_own(i, k, cycles) && adds_to(i, k);
@@ -337,6 +338,37 @@ class Search {
     return found;
   }
 
+  /// Parameters and variables that what addition `i` adds comes from. Turns of an unrolled loop add
+  /// from one array; x + a + b + c, whose additions have one place too, from several.
+  const std::vector<int64_t>& roots(int32_t i) {
+    const auto [known, added] = roots_.try_emplace(i);
+    if (!added) return known->second;
+    std::set<int64_t> found;
+    std::set<int32_t> seen;
+    std::vector<int32_t> open;
+    const auto look = [&](int32_t at, size_t k) {
+      const Value& v = code_[at].src[k];
+      if (v.kind == Value::Kind::param) found.insert(v.index);
+      if (v.kind == Value::Kind::symbol || v.kind == Value::Kind::symbol_address)
+        found.insert(int64_t{1} << 32 | int64_t{v.local_symbol} << 31 | v.index);
+      for (int32_t m : flow_.makers(at, k)) {
+        if (seen.insert(m).second) open.push_back(m);
+      }
+    };
+    for (size_t k = 0; k < code_[i].src.size(); ++k) {
+      std::vector<Before> sums;
+      std::set<std::pair<int32_t, int>> walked;
+      if (parts_[i][k] == Part::term) walk_back(i, k, {}, sums, walked);
+      if (sums.empty()) look(i, k);
+    }
+    while (!open.empty()) {
+      const int32_t at = open.back();
+      open.pop_back();
+      for (size_t k = 0; k < code_[at].src.size(); ++k) look(at, k);
+    }
+    return known->second = {found.begin(), found.end()};
+  }
+
   /// Longest straight chains that end in an addition.
   struct Lengths {
     int place = 1, shuffles = 1, products = 1;
@@ -358,7 +390,8 @@ class Search {
           here.shuffles = was.shuffles + 1;
           here.before_shuffles = b.shuffle;
         }
-        if (was.place >= here.place && same_place(flow_.function(), i, b.addition)) {
+        if (was.place >= here.place && same_place(flow_.function(), i, b.addition) &&
+            roots(i) == roots(b.addition)) {
           here.place = was.place + 1;
           here.before_place = b.addition;
         }
@@ -453,6 +486,7 @@ class Search {
   int precision_;
   std::vector<uint8_t> constant_;
   std::vector<std::vector<Part>> parts_;
+  std::map<int32_t, std::vector<int64_t>> roots_;
   std::vector<NarrowChain> chains_;
 };
 
