@@ -1,5 +1,7 @@
 // Warp-wide matrix instructions: ldmatrix, stmatrix, movmatrix, mma and wmma (PTX ISA 9.7.14).
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "devices/ptx/executor.hpp"
@@ -246,6 +248,12 @@ void Executor::matrix_product(const MicroOp& op, const Instruction& ins) {
   } else {
     multiply(ins.shape, ins.type, a, b, c, d, config_->mma_errors);
   }
+  const auto finite = [](const Elements& elements, const Fragment& f) {
+    return std::all_of(elements.begin(), elements.begin() + f.elements(),
+                       [](auto x) { return std::isfinite(static_cast<double>(x)); });
+  };
+  const bool ordinary =
+      trace_ != nullptr && finite(a, fa) && finite(b, fb) && finite(c, fc);
   const bool dirty = dirty_a || dirty_b || dirty_c;
   for (int i = 0; dirty && i < fd.rows; ++i) {
     for (int j = 0; j < fd.columns; ++j) {
@@ -258,6 +266,7 @@ void Executor::matrix_product(const MicroOp& op, const Instruction& ins) {
   uint32_t bits[kMaxElements];
   for (int i = 0; i < fd.elements(); ++i) bits[i] = element_bits(ins.type, d[i]);
   scatter(registers, 0, fd, bits, dirty ? &ud : nullptr);
+  if (trace_ != nullptr) trace_product(op, ins, ordinary);
 }
 
 /// wmma.load and wmma.store: a matrix in memory with a stride between its rows or columns. The

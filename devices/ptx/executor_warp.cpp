@@ -268,6 +268,7 @@ void Executor::shuffle(WarpState& warp, const std::vector<Participant>& all) {
     }
     if (op.d != kNoSlot) {
       write_row(op.d, 4, result, p.mask);
+      if (trace_ != nullptr) trace_shuffle(op, p.mask, sources);
       if (shadow_) {
         result_defined(op.fd, op.d, 4, p.mask);
         if ((undefined & p.mask) != 0) mark_lanes(op.fd, op.d, 4, undefined, p.mask);

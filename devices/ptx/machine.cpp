@@ -121,7 +121,8 @@ Executor::Executor(Memory& memory, bool avx2)
 
 void Executor::begin(const RunOptions& options, const Module& module) {
   options_ = options;
-  shadow_ = options.definedness || options.wrap;
+  trace_ = options.exceptional ? std::make_unique<ExceptionTrace>() : nullptr;
+  shadow_ = trace_ == nullptr && (options.definedness || options.wrap);
   diagnostics.clear();
   block_hits.assign(static_cast<size_t>(module.block_count) + 1, 0);
   mask_states.assign(static_cast<size_t>(module.access_count), 0);
@@ -208,7 +209,8 @@ RunStatus Executor::launch(const Code& code, const LaunchConfig& config) {
   memory_->begin_launch();
   prepare_constants();
   resident_.clear();
-  tracked_ = options_.races || observer;
+  tracked_ = options_.races || observer || trace_ != nullptr;
+  if (trace_ != nullptr) trace_->begin_launch();
   races_->begin_launch();
   try {
     run_blocks();
@@ -277,6 +279,8 @@ void Machine::show_parameters(const LaunchConfig& config) {
   };
   parameter_region_ = memory_->add(std::move(spec));
 }
+
+void Machine::tell_exceptional() { executor_->end(); }
 
 void Machine::report_stray_write(const Page& page, std::string message, std::string operand) {
   executor_->report_stray(page, std::move(message), std::move(operand));

@@ -27,6 +27,7 @@ struct LaunchConfig {
   uint64_t warp_seed = 0;       ///< 0: warps in order; also chooses the layout of wmma's fragments
   MmaErrors mma_errors;         ///< how sums of mma and wmma err
   uint64_t atomic_seed = 0;     ///< 0: the lanes of an atomic in order
+  uint64_t watched_address = 0; ///< of RunOptions::watch, where exceptional arithmetic is traced
   /// Tests: runs one block with these coordinates, whatever the grid says.
   std::optional<std::array<int64_t, 3>> only_block;
   /// Tests: only this thread of each block exists, whatever the block's shape says.
@@ -87,6 +88,8 @@ class Machine {
 
   /// Adds a region for each global and const variable of the module; once a run and module.
   void add_variables(const Code& code);
+  /// Adds a note on the exceptional arithmetic that the last store to the watched bytes carries.
+  void tell_exceptional();
   /// Says that operand bytes which the last launch wrote should not have been written.
   void report_stray_write(const Page& page, std::string message, std::string operand);
 

@@ -230,13 +230,10 @@ void NarrowLaunch::report(const std::vector<uint32_t>& hits,
       return f.flow.block_of(i) >= 0 && block < hits.size() && hits[block] > before;
     };
     for (const NarrowChain& chain : f.chains) {
-      const bool watched =
-          std::any_of(watched_.begin(), watched_.end(), [&](const Watched& w) { return w.chain == &chain; });
-      const bool seen = std::any_of(watched_.begin(), watched_.end(), [&](const Watched& w) {
-        return w.chain == &chain && w.seen;
+      const bool unseen = std::any_of(watched_.begin(), watched_.end(), [&](const Watched& w) {
+        return w.chain == &chain && !w.seen;
       });
-      if (!ran(chain.add) || (watched && !seen)) continue;
-      // A swap stores what the addition made; its address is the sum's own.
+      if (!ran(chain.add) || unseen) continue;
       const int32_t store = reached_store(f.flow, chain.add, ran);
       if (store < 0) continue;
       Diagnostic d = describe(f, chain, store);
@@ -244,11 +241,7 @@ void NarrowLaunch::report(const std::vector<uint32_t>& hits,
         return known.kind == d.kind && known.file == d.file &&
                (d.line > 0 ? known.line == d.line : known.ptx_line == d.ptx_line);
       };
-      const auto known = std::find_if(findings.begin(), findings.end(), same);
-      if (known == findings.end())
-        findings.push_back(std::move(d));
-      else
-        ++known->count;
+      if (std::none_of(findings.begin(), findings.end(), same)) findings.push_back(std::move(d));
     }
   }
 }

@@ -155,8 +155,8 @@ class PtxDevice : public Device {
   void check_written(const Instance& instance, const std::map<int, int>& regions);
   std::optional<NarrowLaunch> narrow_launch(const Instance& instance, Loaded& loaded,
                                             const RunOptions& options) const;
-  RunStatus launch_watched(const Instance& instance, Loaded& loaded, const LaunchConfig& config,
-                   const RunOptions& options, Run& run);
+  RunStatus launch_watched(const Instance& instance, Loaded& loaded, LaunchConfig& config,
+                           const RunOptions& options, Run& run);
 
   const bool avx2_;
   Machine machine_;
@@ -307,15 +307,15 @@ std::optional<NarrowLaunch> PtxDevice::narrow_launch(const Instance& instance, L
                       machine_.block_hits());
 }
 
-RunStatus PtxDevice::launch_watched(const Instance& instance, Loaded& loaded, const LaunchConfig& config,
-                            const RunOptions& options, Run& run) {
+RunStatus PtxDevice::launch_watched(const Instance& instance, Loaded& loaded,
+                                    LaunchConfig& config, const RunOptions& options, Run& run) {
   std::optional<NarrowLaunch> narrow = narrow_launch(instance, loaded, options);
   if (narrow) machine_.observe(narrow->observer());
   if (options.watch.operand >= 0) {
     const Tensor& watched = instance.tensors[static_cast<size_t>(options.watch.operand)];
-    machine_.observe(
-        watch_stores(buffer_address(watched) + static_cast<uint64_t>(options.watch.first),
-                     options.watch.bytes, *loaded.module, config, run.last_store));
+    config.watched_address = buffer_address(watched) + static_cast<uint64_t>(options.watch.first);
+    machine_.observe(watch_stores(config.watched_address, options.watch.bytes, *loaded.module, config,
+                                  run.last_store));
   }
   const RunStatus status = machine_.launch(*loaded.code, config);
   machine_.observe({});
@@ -343,7 +343,7 @@ Run PtxDevice::run(const Instance& instance, const std::vector<Program>& program
     // An empty grid is not launched, as a host wrapper would do.
     if (std::count(launch.grid.begin(), launch.grid.end(), 0) != 0) continue;
     const bool known = loaded.code->unsupported.empty() && loaded.code->entry != nullptr;
-    const LaunchConfig config =
+    LaunchConfig config =
         known ? configure(instance, launch, *loaded.code->entry, options) : LaunchConfig{};
     if (!admit(loaded, config, run)) {
       for (Diagnostic& d : run.diagnostics) d.launch = launch.position;
@@ -357,6 +357,7 @@ Run PtxDevice::run(const Instance& instance, const std::vector<Program>& program
     if (run.status == RunStatus::completed) check_written(instance, regions);
   }
   if (!began) return run;
+  machine_.tell_exceptional();
   for (Diagnostic& d : machine_.diagnostics()) run.diagnostics.push_back(std::move(d));
   machine_.diagnostics().clear();
   run.coverage = machine_.coverage();

@@ -223,10 +223,12 @@ void Executor::run_warp(WarpState& warp, int64_t slice) {
   bases_[kWarp] = warp.constants;
   slice_end_ = std::min(instructions_ + slice, budget());
   while (Group* group = pick(warp)) {
-    if (shadow_) {
-      run_group<true>(warp, *group);
+    if (trace_ != nullptr) {
+      run_group<false, true>(warp, *group);
+    } else if (shadow_) {
+      run_group<true, false>(warp, *group);
     } else {
-      run_group<false>(warp, *group);
+      run_group<false, false>(warp, *group);
     }
     if (instructions_ >= slice_end_) return;
   }
