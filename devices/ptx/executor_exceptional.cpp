@@ -78,17 +78,14 @@ void Executor::trace_after(const MicroOp& op, uint32_t mask) {
     const int lane = std::countr_zero(left);
     const uint64_t result = bits_at(frame_row(op.d), lane, op.width);
     Cause cause;
-    bool any = false;
     for (size_t k = 0; k < 3; ++k) {
       if (slots[k] == kNoSlot || flags[k] == 0) continue;
       // A selection carries on what was selected.
       const bool selects = ins.op == Op::selp || ins.op == Op::min || ins.op == Op::max;
       if (selects && bits_at(trace_->before[k].data(), lane, width) != result) continue;
       cause.join(causes(flags[k])[static_cast<size_t>(lane)]);
-      any = true;
     }
-    const Type type = element_of(ins.type);
-    if (number_type(type) && (any || ins.op != Op::mov)) trace_numbers(op, ins, lane, result, cause);
+    if (number_type(element_of(ins.type))) trace_numbers(op, ins, lane, result, cause);
     made[static_cast<size_t>(lane)] = cause;
   }
   CauseRow& to = causes(op.fd);

@@ -191,10 +191,10 @@ bool Executor::is_uniform(Slot slot) const {
   return different == 0;
 }
 
-/// The common shuffle: a whole warp, clean, all lanes with the same distance and bounds. False: not
+/// The common shuffle: a whole warp, clean and untraced, all lanes with the same distance and bounds. False: not
 /// of that shape, nothing was done.
 bool Executor::shuffle_whole(const MicroOp& op, uint32_t mask) {
-  if (mask != ~0u || op.d == kNoSlot || warp_->flags[op.fa] != 0) return false;
+  if (mask != ~0u || op.d == kNoSlot || warp_->flags[op.fa] != 0 || trace_ != nullptr) return false;
   const uint32_t* b = reinterpret_cast<const uint32_t*>(row(op.b));
   const uint32_t* c = reinterpret_cast<const uint32_t*>(row(op.c));
   if (!is_uniform(op.b) || !is_uniform(op.c)) return false;

@@ -267,8 +267,13 @@ class Search {
       return in_lane(from, use) && !scales_itself(use);
     });
     std::map<int32_t, int32_t> rounding;  // by cycle: the first instruction that narrows
+    std::map<int32_t, std::pair<int32_t, int32_t>> extent;  // by cycle: orders of its blocks
     for (int32_t i = 0; i < size(); ++i) {
-      if (cycles[i] >= 0 && narrows(code_[i])) rounding.try_emplace(cycles[i], i);
+      if (cycles[i] < 0) continue;
+      if (narrows(code_[i])) rounding.try_emplace(cycles[i], i);
+      auto& [low, high] = extent.try_emplace(cycles[i], order_of(i), order_of(i)).first->second;
+      low = std::min(low, order_of(i));
+      high = std::max(high, order_of(i));
     }
     for (int32_t i = 0; i < size(); ++i) {
       if (cycles[i] < 0 || !is_addition(code_[i]) || rounding.count(cycles[i]) == 0) continue;
@@ -279,22 +284,29 @@ class Search {
         adds |= is_own(i, k, cycles) && adds_to(i, k);
       if (!adds) continue;
       const int32_t at = narrows(code_[i]) ? i : rounding[cycles[i]];
-      add({NarrowFeed::loop, i, at == i ? -1 : at, code_[at].type, branch_back(i)});
+      NarrowChain chain{NarrowFeed::loop, i, at == i ? -1 : at, code_[at].type};
+      const auto [low, high] = extent.at(cycles[i]);
+      chain.loops = {loop_around(order_of(i), order_of(i)), loop_around(low, high)};
+      const int32_t latch = chain.loops[0].second;
+      if (latch >= 0) chain.back = flow_.function().blocks[latch].last - 1;
+      add(chain);
     }
   }
 
-  /// The branch that closes the innermost loop around an instruction.
-  int32_t branch_back(int32_t i) const {
+  int32_t order_of(int32_t i) const { return flow_.function().blocks[flow_.block_of(i)].order; }
+
+  /// First and last block of the smallest loop around blocks whose orders are `low` to `high`.
+  std::pair<int32_t, int32_t> loop_around(int32_t low, int32_t high) const {
     const std::vector<BasicBlock>& blocks = flow_.function().blocks;
-    const int32_t order = blocks[flow_.block_of(i)].order;
-    int32_t best = -1, length = 0;
-    for (const BasicBlock& block : blocks) {
-      if (!block.back_edge || block.order < order) continue;
-      for (int32_t s : successors_of(flow_.function(), block)) {
-        const int32_t start = blocks[s].order;
-        if (start > order || (best >= 0 && block.order - start >= length)) continue;
-        best = block.last - 1;
-        length = block.order - start;
+    std::pair<int32_t, int32_t> best{-1, -1};
+    int32_t length = 0;
+    for (size_t b = 0; b < blocks.size(); ++b) {
+      if (!blocks[b].back_edge || blocks[b].order < high) continue;
+      for (int32_t s : successors_of(flow_.function(), blocks[b])) {
+        const int32_t span = blocks[b].order - blocks[s].order;
+        if (blocks[s].order > low || (best.first >= 0 && span >= length)) continue;
+        best = {s, static_cast<int32_t>(b)};
+        length = span;
       }
     }
     return best;
@@ -525,6 +537,22 @@ bool same_place(const Function& function, int32_t a, int32_t b) {
     y = q.inlined_at;
   }
   return x == y && function.code[a].line >= 0;
+}
+
+bool went_around(const Function& function, std::pair<int32_t, int32_t> loop,
+                 const std::function<int64_t(int32_t)>& entries) {
+  if (loop.first < 0) return false;
+  const int32_t first = function.blocks[loop.first].order;
+  const int32_t last = function.blocks[loop.second].order;
+  int64_t from_before = 0;
+  for (size_t b = 0; b < function.blocks.size(); ++b) {
+    const int32_t order = function.blocks[b].order;
+    if (order >= first && order <= last) continue;
+    const std::vector<int32_t> next = successors_of(function, function.blocks[b]);
+    if (std::find(next.begin(), next.end(), loop.first) != next.end())
+      from_before += entries(static_cast<int32_t>(b));
+  }
+  return entries(loop.first) > from_before;
 }
 
 int32_t reached_store(const DataFlow& flow, int32_t from, const std::function<bool(int32_t)>& ran) {

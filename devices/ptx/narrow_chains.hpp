@@ -2,8 +2,10 @@
 // result, rounded to a narrow format, is added to again. docs/checkers.md, "Narrow accumulation".
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "devices/ptx/data_flow.hpp"
@@ -30,6 +32,8 @@ struct NarrowChain {
   int32_t back = -1;      ///< loop: the branch back; shuffle: it; unrolled and products: the addition
                           ///< before; memory: the store; atomic: the cas
   int32_t load = -1;      ///< memory: that of the sum
+  /// loop: its first and last block, and those of the smallest loop around the whole cycle.
+  std::array<std::pair<int32_t, int32_t>, 2> loops{{{-1, -1}, {-1, -1}}};
   /// memory: both operands of the addition come out of that memory, as in a tree of halves.
   bool tree = false;
 };
@@ -41,6 +45,11 @@ int precision_of(Type type);
 bool may_narrow(const Function& function, int precision);
 /// Chains narrower than `precision` bits. One an addition and kind of feed.
 std::vector<NarrowChain> find_narrow_chains(const DataFlow& flow, int precision);
+
+/// Whether some warp went around a loop: its first block was entered more often than the blocks
+/// before it. `entries` tells how often a block was entered.
+bool went_around(const Function& function, std::pair<int32_t, int32_t> loop,
+                 const std::function<int64_t(int32_t)>& entries);
 
 /// Whether two instructions come from one place: file, line and column, and those of every call
 /// that was inlined.

@@ -224,16 +224,21 @@ void NarrowLaunch::report(const std::vector<uint32_t>& hits,
                           std::vector<Diagnostic>& findings) const {
   for (const FunctionChains& f : functions_) {
     const Function& function = f.flow.function();
-    const auto ran = [&](int32_t i) {
-      const auto block = static_cast<size_t>(function.first_block_id + f.flow.block_of(i));
-      const uint32_t before = block < hits_before_.size() ? hits_before_[block] : 0;
-      return f.flow.block_of(i) >= 0 && block < hits.size() && hits[block] > before;
+    const auto entries = [&](int32_t block) -> int64_t {
+      const auto id = static_cast<size_t>(function.first_block_id + block);
+      if (block < 0 || id >= hits.size()) return 0;
+      return int64_t{hits[id]} - (id < hits_before_.size() ? hits_before_[id] : 0);
     };
+    const auto ran = [&](int32_t i) { return entries(f.flow.block_of(i)) > 0; };
     for (const NarrowChain& chain : f.chains) {
       const bool unseen = std::any_of(watched_.begin(), watched_.end(), [&](const Watched& w) {
         return w.chain == &chain && !w.seen;
       });
-      if (!ran(chain.add) || unseen) continue;
+      const bool loops = chain.feed == NarrowFeed::loop;
+      const bool turned = loops && std::any_of(chain.loops.begin(), chain.loops.end(), [&](auto loop) {
+                            return went_around(function, loop, entries);
+                          });
+      if (!ran(chain.add) || unseen || (loops && !turned)) continue;
       const int32_t store = reached_store(f.flow, chain.add, ran);
       if (store < 0) continue;
       Diagnostic d = describe(f, chain, store);

@@ -96,14 +96,14 @@ std::string told(const std::vector<float>& x, const std::string& body,
 
 TEST(Exceptional, TheFirstOnTheWayIsTold) {
   EXPECT_EQ(told({3e38f}, "add.f32 %f3, %f1, %f1; sub.f32 %f2, %f3, %f3;"),
-            "infinity (add.f32) by thread (3,0,0) of block (0,0,0): of 3.00000006e+38, "
-            "3.00000006e+38: inf");
+            "infinity (add.f32) by thread (3,0,0) of block (0,0,0): of 3.00000001e+38, "
+            "3.00000001e+38: inf");
   EXPECT_EQ(told({INFINITY}, "sub.f32 %f2, %f1, %f1;"),
             "NaN (sub.f32) by thread (3,0,0) of block (0,0,0): of inf, inf: nan");
   EXPECT_EQ(told({2.0f}, "add.f32 %f2, %f1, %f1;"), "");
   // In place: the operands are those from before.
   EXPECT_EQ(told({3e38f}, "mul.f32 %f1, %f1, 0f40000000; mov.f32 %f2, %f1;"),
-            "infinity (mul.f32) by thread (3,0,0) of block (0,0,0): of 3.00000006e+38, 2: inf");
+            "infinity (mul.f32) by thread (3,0,0) of block (0,0,0): of 3.00000001e+38, 2: inf");
   EXPECT_EQ(told({1e6f}, "cvt.rn.f16.f32 %h1, %f1; cvt.f32.f16 %f2, %h1;"),
             "infinity (cvt.rn.f16.f32) by thread (3,0,0) of block (0,0,0): of 1000000: inf");
 }
@@ -118,7 +118,7 @@ TEST(Exceptional, OnlyWhatFlowsIntoTheValue) {
             "");
   // From lane 4 by a shuffle, and by shared memory.
   const std::string of_lane_4 =
-      "infinity (add.f32) by thread (4,0,0) of block (0,0,0): of 3.00000006e+38, 3.00000006e+38: inf";
+      "infinity (add.f32) by thread (4,0,0) of block (0,0,0): of 3.00000001e+38, 3.00000001e+38: inf";
   EXPECT_EQ(told(one_large, twice + "mov.b32 %r4, %f3; shfl.sync.down.b32 %r5, %r4, 1, 31, -1;"
                                     "mov.b32 %f2, %r5;"),
             of_lane_4);
@@ -126,8 +126,8 @@ TEST(Exceptional, OnlyWhatFlowsIntoTheValue) {
                                     "mov.u32 %r6, held; ld.shared.f32 %f2, [%r6+16];"),
             of_lane_4);
   EXPECT_EQ(told({3e38f}, twice + "mov.f32 %f2, %f3;", "red.global.add.f32 [%rd2], %f2;"),
-            "infinity (add.f32) by thread (3,0,0) of block (0,0,0): of 3.00000006e+38, "
-            "3.00000006e+38: inf");
+            "infinity (add.f32) by thread (3,0,0) of block (0,0,0): of 3.00000001e+38, "
+            "3.00000001e+38: inf");
 }
 
 TEST(Exceptional, CancellationsMatterUntilTheSumIsBack) {

@@ -79,7 +79,7 @@ class Narrow : public ::testing::Test {
 TEST_F(Narrow, FindsSumsAroundLoops) {
   const uint64_t x = halves(wrong, "x", 256), w = halves(wrong, "w", 256);
   const uint64_t f = floats(wrong, "f", 256), y = floats(wrong, "y", 256);
-  const auto loop = found("half_loop", {y, x, 128}, threads(32));
+  const auto loop = found("half_loop", {y, x, 256}, threads(32));
   ASSERT_EQ(loop.size(), 1u);
   EXPECT_EQ(loop[0].message,
             "a sum is rounded to f16 on each turn of a loop, where the contract accumulates in f32");
@@ -88,13 +88,13 @@ TEST_F(Narrow, FindsSumsAroundLoops) {
   EXPECT_EQ(loop[0].steps[1].what, "back around the loop");
   EXPECT_EQ(loop[0].steps[2].what, "stored");
   EXPECT_EQ(loop[0].steps[2].line, loop[0].line + 1);
-  found("bf16_loop", {y, x, 128}, threads(32));
-  found("half2_dot", {y, x, w, 64}, threads(32));
-  const auto rounded = found("rounded_each_turn", {y, f, 128}, threads(32));
+  found("bf16_loop", {y, x, 256}, threads(32));
+  found("half2_dot", {y, x, w, 128}, threads(32));
+  const auto rounded = found("rounded_each_turn", {y, f, 256}, threads(32));
   ASSERT_EQ(rounded.size(), 1u);
   EXPECT_EQ(rounded[0].steps[1].what, "rounded to f16");
-  found("tf32_each_turn", {y, f, 128}, threads(32));
-  found("half_online", {y, x, w, 128}, threads(32));
+  found("tf32_each_turn", {y, f, 256}, threads(32));
+  found("half_online", {y, x, w, 256}, threads(32));
 }
 
 TEST_F(Narrow, FindsTreesAndUnrolledSums) {
@@ -161,6 +161,9 @@ TEST_F(Narrow, TellsOnlyWhatRan) {
   // No turn is taken, so nothing is added: the block of the loop is not entered.
   const uint64_t x = halves(wrong, "x", 256), y = floats(wrong, "y", 256);
   EXPECT_TRUE(findings(wrong, "half_loop", kF32, {y, x, 0}, threads(32)).empty());
+  // One turn adds one number to 0; a second adds to the sum.
+  EXPECT_TRUE(findings(wrong, "half_loop", kF32, {y, x, 32}, threads(32)).empty());
+  found("half_loop", {y, x, 64}, threads(32));
   // Two additions to each element: one rounding more than none, which is no chain.
   const uint64_t z = halves(wrong, "z", 32);
   EXPECT_TRUE(findings(wrong, "half_atomics", kF32, {z, x}, threads(16)).empty());
