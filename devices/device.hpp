@@ -81,6 +81,8 @@ struct Watch {
   int operand = -1;   ///< Tensor::position
   int64_t first = 0;  ///< from the start of the buffer
   int64_t bytes = 0;
+  /// The only block that `exceptional` traces; -1: all.
+  std::array<int64_t, 3> block{-1, -1, -1};
 };
 
 /// The last store to what was watched.
@@ -111,7 +113,9 @@ struct RunOptions {
   bool races = true;
   bool barriers = true;     ///< divergent or missing participation in barriers and warp operations
   bool narrow = true;       ///< narrow accumulation, where the instance's contract is wider
-  bool exceptional = false; ///< exceptional arithmetic: for runs that explain a failure
+  /// Exceptional arithmetic that flows into what `watch` says: for runs that explain a failure, at
+  /// some hundred times the cost; definedness and wrap are not looked for then.
+  bool exceptional = false;
   bool coverage = true;
   /// Coverage looks at the results of every floating instruction, not of a sample. Slower.
   bool every_result = false;

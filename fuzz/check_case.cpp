@@ -174,15 +174,37 @@ CheckResult Checker::check(const Case& c, const RunOptions& options, const Judge
   return result;
 }
 
-std::optional<LastStore> Checker::last_store(const CheckResult& result, const std::string& output,
-                                             int64_t logical) {
+namespace {
+
+/// Options for running a case again to learn of one element: no checker, a watch.
+RunOptions watching(const CheckResult& result, const std::string& output, int64_t logical) {
   const Tensor& tensor = *result.instance->find(output);
   const int64_t bytes = byte_size(tensor.dtype);
   RunOptions options = case_options();
   options.coverage = options.wrap = options.definedness = false;
-  options.races = options.barriers = false;
+  options.races = options.barriers = options.narrow = false;
   options.watch = {tensor.position, tensor.storage_of(logical) * bytes, bytes};
-  return device_.run(*result.instance, *result.programs, options).last_store;
+  return options;
+}
+
+}  // namespace
+
+std::optional<LastStore> Checker::last_store(const CheckResult& result, const std::string& output,
+                                             int64_t logical) {
+  return device_.run(*result.instance, *result.programs, watching(result, output, logical))
+      .last_store;
+}
+
+std::optional<Step> Checker::exceptional(const CheckResult& result, const std::string& output,
+                                         int64_t logical, const LastStore& store) {
+  RunOptions options = watching(result, output, logical);
+  options.exceptional = true;
+  options.watch.block = store.block;
+  const Run run = device_.run(*result.instance, *result.programs, options);
+  for (const Diagnostic& d : run.diagnostics) {
+    if (d.kind == DiagnosticKind::exceptional) return d.steps.front();
+  }
+  return std::nullopt;
 }
 
 void Checker::locate(const CheckResult& result, Finding& finding) {

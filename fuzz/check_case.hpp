@@ -71,6 +71,11 @@ class Checker {
   std::optional<LastStore> last_store(const CheckResult& result, const std::string& output,
                                       int64_t logical);
 
+  /// The exceptional arithmetic that `store`, the last one to an element, stored the result of:
+  /// nothing where all of it was ordinary. Runs the case of `result` once more, slowly.
+  std::optional<Step> exceptional(const CheckResult& result, const std::string& output,
+                                  int64_t logical, const LastStore& store);
+
   /// Adds to a mismatch of `result` where its worst element was stored; runs the case again.
   void locate(const CheckResult& result, Finding& finding);
 

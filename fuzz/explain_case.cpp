@@ -144,9 +144,19 @@ std::string element_text(const char* title, const ElementReport& e, const std::s
   return text;
 }
 
-std::string store_text(Checker& checker, const CheckResult& result, const std::string& output,
-                       int64_t element) {
-  const auto store = checker.last_store(result, output, element);
+/// What on the way to an element was not ordinary any more, with the source around it.
+std::string exceptional_text(Checker& checker, const CheckResult& result, const std::string& output,
+                             int64_t element, const LastStore& store) {
+  const auto step = checker.exceptional(result, output, element, store);
+  if (!step) return "";
+  std::string text = "\nexceptional arithmetic on the way to " +
+                     element_name(*result.instance, output, element) + "\n  " + step->text() + "\n";
+  if (const std::string lines = source_excerpt(step->file, step->line); !lines.empty())
+    text += "\n" + base_name(step->file) + "\n" + lines;
+  return text;
+}
+
+std::string store_text(const std::optional<LastStore>& store) {
   if (!store) return "  stored    by no thread that ran\n";
   std::string text =
       "  stored    by block " + bracketed(store->block) + " thread " + bracketed(store->thread);
@@ -159,10 +169,14 @@ std::string store_text(Checker& checker, const CheckResult& result, const std::s
 std::string elements_text(Checker& checker, const CheckResult& result) {
   const Verdict& verdict = result.verdict;
   if (!result.run.outputs) return "";
+  std::string exceptional;
   const auto explained = [&](const char* title, const std::string& name, int64_t element) {
     const ElementReport report =
         checker.judge().explain(*result.instance, *result.run.outputs, name, element);
-    return "\n" + element_text(title, report, store_text(checker, result, name, element));
+    const auto store = checker.last_store(result, name, element);
+    if (store && std::pair{name, element} == shown_element(verdict))
+      exceptional = exceptional_text(checker, result, name, element, *store);
+    return "\n" + element_text(title, report, store_text(store));
   };
   if (verdict.wrong_elements.empty() && verdict.undecided_element >= 0)
     return explained("first undecided element", verdict.undecided_output,
@@ -188,7 +202,7 @@ std::string elements_text(Checker& checker, const CheckResult& result) {
     text += "\nwhere in " + first + " " + bracketed(output->shape) + ": " +
             picture(*output, verdict.wrong_elements);
   }
-  return text;
+  return text + exceptional;
 }
 
 std::string verdict_text(Checker& checker, const CheckResult& result) {
@@ -210,8 +224,10 @@ std::string verdict_text(Checker& checker, const CheckResult& result) {
 std::string diagnostic_text(const Diagnostic& d) {
   std::string text = std::string(d.note ? "note" : "checker") + "   " + std::string(name(d.kind)) +
                      ": " + d.message + "\n";
-  if (d.block[0] < 0) return text;  // a GPU does not say which
-  text += "  block " + bracketed(d.block) + " thread " + bracketed(d.thread);
+  // A GPU does not say which thread, and a narrow sum is that of all.
+  const bool known = d.block[0] >= 0;
+  if (!known && d.line == 0 && d.steps.empty()) return text;
+  text += known ? "  block " + bracketed(d.block) + " thread " + bracketed(d.thread) : " ";
   if (d.line > 0) text += " at " + base_name(d.file) + ":" + std::to_string(d.line);
   if (d.ptx_line > 0) text += " (PTX line " + std::to_string(d.ptx_line) + ")";
   if (d.count > 1) text += ", " + std::to_string(d.count) + " times";

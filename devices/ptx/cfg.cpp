@@ -39,8 +39,6 @@ std::vector<int32_t> mark_leaders(const Function& function) {
   return leader;
 }
 
-using Graph = std::vector<std::vector<int32_t>>;
-
 /// Strongly connected components of the blocks in `nodes`, by Tarjan's algorithm without recursion,
 /// entered at `entry` first; returned in reverse topological order. Edges into blocks outside
 /// `region` (by its number) are ignored.
@@ -215,6 +213,17 @@ std::vector<int32_t> successors_of(const Function& function, const BasicBlock& b
   const Instruction& last = function.code[block.last - 1];
   result.insert(result.end(), last.targets.begin(), last.targets.end());
   return result;
+}
+
+std::vector<std::vector<int32_t>> strongly_connected(const Graph& graph) {
+  const std::vector<int32_t> region(graph.size(), 0);
+  Components components(graph, region);
+  std::vector<std::vector<int32_t>> out;
+  for (size_t node = 0; node < graph.size(); ++node) {
+    if (!components.visited(static_cast<int32_t>(node)))
+      components.run(static_cast<int32_t>(node), 0, -1, out);
+  }
+  return out;
 }
 
 bool falls_through(const Instruction& instruction) {

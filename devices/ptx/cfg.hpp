@@ -1,6 +1,9 @@
 // Basic blocks, their order and back edges.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "devices/ptx/module.hpp"
 
 namespace assay::ptx {
@@ -31,5 +34,13 @@ void for_edges(const Function& function, Visit visit) {
 /// in a row, so that lanes that leave a loop wait behind it; blocks that control does not reach
 /// come last, in the order of the text.
 void build_blocks(Function& function);
+
+/// Blocks that control may enter from a block of a function whose blocks are built.
+std::vector<int32_t> successors_of(const Function& function, const BasicBlock& block);
+
+/// Nodes that each node has an edge to.
+using Graph = std::vector<std::vector<int32_t>>;
+/// Strongly connected components, in reverse topological order.
+std::vector<std::vector<int32_t>> strongly_connected(const Graph& graph);
 
 }  // namespace assay::ptx

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "devices/ptx/counters.hpp"
+#include "devices/device.hpp"
 #include "devices/ptx/module.hpp"
 #include "devices/ptx/semantics.hpp"
 
@@ -285,6 +286,9 @@ struct Unsupported {
 /// The innermost line of the user's own text that an instruction came from; line 0: not known.
 SourceLine user_line(const Module& module, const Function& function,
                      const Instruction& instruction);
+/// A step at an instruction, without thread and value.
+Step step_of(const Module& module, const Function& function, const Instruction& instruction,
+             std::string what);
 
 struct Code {
   uint64_t serial = 0;  ///< different for every lowered program of the process

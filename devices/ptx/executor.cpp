@@ -307,7 +307,7 @@ uint32_t Executor::same_index(const MicroOp& op, uint32_t mask, uint32_t* wanted
     }                                                                           \
   }
 
-template <bool kShadow, bool kLook>
+template <bool kShadow, bool kLook, bool kTrace>
 void Executor::run_group(WarpState& warp, Group& group) {
   const MicroOp* const ops = ops_;
   const Block* const blocks = code_->blocks.data();
@@ -343,10 +343,14 @@ void Executor::run_group(WarpState& warp, Group& group) {
     }
     switch (op.kind) {
       case Kind::compute:
+        if constexpr (kTrace) trace_before(op);
         compute<kShadow, kLook>(op, m);
+        if constexpr (kTrace) trace_after(op, m);
         break;
       case Kind::compute_pred:
+        if constexpr (kTrace) trace_before(op);
         compute_pred<kShadow, kLook>(op, m);
+        if constexpr (kTrace) trace_after(op, m);
         break;
       case Kind::load:
         note_access(op, m, mask);
@@ -362,9 +366,11 @@ void Executor::run_group(WarpState& warp, Group& group) {
         if (multiple) group.back_edges += kBackEdgesOfAtomic;
         break;
       case Kind::pack:
+        if constexpr (kTrace) trace_parts(op, m);
         pack(op, m);
         break;
       case Kind::unpack:
+        if constexpr (kTrace) trace_parts(op, m);
         unpack(op, m);
         break;
       case Kind::fence:
@@ -475,9 +481,10 @@ void Executor::run_group(WarpState& warp, Group& group) {
   }
 }
 
-template void Executor::run_group<false, false>(WarpState&, Group&);
-template void Executor::run_group<false, true>(WarpState&, Group&);
-template void Executor::run_group<true, false>(WarpState&, Group&);
-template void Executor::run_group<true, true>(WarpState&, Group&);
+template void Executor::run_group<false, false, false>(WarpState&, Group&);
+template void Executor::run_group<false, true, false>(WarpState&, Group&);
+template void Executor::run_group<true, false, false>(WarpState&, Group&);
+template void Executor::run_group<true, true, false>(WarpState&, Group&);
+template void Executor::run_group<false, false, true>(WarpState&, Group&);
 
 }  // namespace assay::ptx

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "devices/ptx/code.hpp"
+#include "devices/ptx/exceptional.hpp"
 #include "devices/ptx/executor_async.hpp"
 #include "devices/ptx/joins.hpp"
 #include "devices/ptx/machine.hpp"
@@ -174,6 +175,10 @@ class Executor : public RaceOwner {
   /// Whether two blocks stored to one element of a region of which each element is one block's.
   bool owned_twice() const { return owned_twice_; }
   std::vector<Coverage> take_coverage();
+  std::vector<uint32_t> block_hits(const Module& module) const;
+  void tell_traced() {
+    if (trace_ != nullptr) tell_exceptional();
+  }
 
   std::vector<Diagnostic> diagnostics;
   int64_t lane_instructions = 0;
@@ -181,7 +186,7 @@ class Executor : public RaceOwner {
 
  private:
   // executor.cpp: the interpreter
-  template <bool kShadow, bool kLook>
+  template <bool kShadow, bool kLook, bool kTrace>
   void run_group(WarpState& warp, Group& group);
   const uint8_t* row(Slot slot) const { return bases_[slot & 3] + (slot & ~3u); }
   uint8_t* frame_row(Slot slot) const { return warp_->frame + slot; }
@@ -430,6 +435,22 @@ class Executor : public RaceOwner {
   void stored_by_two_blocks(const RaceEvent& event, int lane) override;
   bool lanes_store_equal(const RaceEvent& event, int a, int b) override;
 
+  // executor_exceptional.cpp; only where trace_ is set
+  bool is_traced() const;
+  CauseRow& causes(uint32_t flag);
+  uint64_t traced_place(Space space, int lane, uint64_t address) const;
+  void trace_before(const MicroOp& op);
+  void trace_after(const MicroOp& op, uint32_t mask);
+  void trace_numbers(const MicroOp& op, const Instruction& ins, int lane, uint64_t result,
+                     Cause& cause);
+  void trace_parts(const MicroOp& op, uint32_t mask);
+  void trace_access(const MicroOp& op, uint32_t mask, Space space, Access access, int bytes);
+  void trace_matrix_access(const MicroOp& op, uint32_t mask, Space space, Access access, int bytes);
+  void trace_shuffle(const MicroOp& op, uint32_t mask, const int* sources);
+  uint32_t nonfinite_lanes(Slot slot, Type type) const;
+  void trace_product(const MicroOp& op, const Instruction& ins, bool ordinary);
+  void tell_exceptional();
+
   // findings.cpp
   [[noreturn]] void assert_failed(const MicroOp& op, uint32_t mask);
   Diagnostic& report(DiagnosticKind kind, int32_t site, int lane, std::string message,
@@ -445,8 +466,9 @@ class Executor : public RaceOwner {
   const Code* code_ = nullptr;
   const LaunchConfig* config_ = nullptr;
   bool shadow_ = true;
-  bool tracked_ = false;  ///< somebody looks at accesses: the observer or the race checker
+  bool tracked_ = false;  ///< somebody looks at accesses: observer, race checker or trace
   std::unique_ptr<Races> races_;
+  std::unique_ptr<ExceptionTrace> trace_;  ///< null: exceptional arithmetic is not looked for
   const MicroOp* race_op_ = nullptr;  ///< whose access is being checked
   AlignedBytes constants_;
   uint64_t constants_of_ = 0;           ///< Code::serial

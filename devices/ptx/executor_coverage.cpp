@@ -94,15 +94,16 @@ uint8_t classes(ResultFormat format, const uint8_t* row, uint32_t mask) {
 }
 
 /// Entries of blocks from those of the edges that lead to them.
-void count_blocks(const Module& module, Coverage& seen) {
-  seen.blocks.assign(static_cast<size_t>(module.block_count), 0);
+std::vector<uint32_t> count_blocks(const Module& module, const Coverage& seen) {
+  std::vector<uint32_t> entries(static_cast<size_t>(module.block_count), 0);
   for (const Function& function : module.functions) {
     if (function.blocks.empty()) continue;
     const uint32_t* edges = seen.edges.data() + function.first_edge_id;
-    uint32_t* blocks = seen.blocks.data() + function.first_block_id;
+    uint32_t* blocks = entries.data() + function.first_block_id;
     blocks[0] += edges[0];
     for_edges(function, [&](int32_t edge, int32_t, int32_t to) { blocks[to] += edges[edge]; });
   }
+  return entries;
 }
 
 }  // namespace
@@ -135,7 +136,7 @@ std::vector<Coverage> Executor::take_coverage() {
   std::vector<Coverage> all;
   if (!options_.coverage) return all;
   for (Counted& counted : counted_) {
-    count_blocks(*counted.module, counted.seen);
+    counted.seen.blocks = count_blocks(*counted.module, counted.seen);
     counted.seen.program = counted.module->digest;
     all.push_back(std::move(counted.seen));
   }
@@ -143,6 +144,13 @@ std::vector<Coverage> Executor::take_coverage() {
   seen_ = nullptr;
   access_seen_ = &no_access_;
   return all;
+}
+
+std::vector<uint32_t> Executor::block_hits(const Module& module) const {
+  const auto at = std::find_if(counted_.begin(), counted_.end(),
+                               [&](const Counted& c) { return c.module == &module; });
+  if (at != counted_.end()) return count_blocks(module, at->seen);
+  return std::vector<uint32_t>(static_cast<size_t>(module.block_count), 0);
 }
 
 /// The window is over: the next one begins.

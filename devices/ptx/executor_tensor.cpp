@@ -1,5 +1,7 @@
 // Warp-wide matrix instructions: ldmatrix, stmatrix, movmatrix, mma and wmma (PTX ISA 9.7.14).
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "devices/ptx/executor.hpp"
@@ -316,6 +318,12 @@ void Executor::matrix_product(const MicroOp& op, const Instruction& ins) {
   } else {
     multiply(ins.shape, ins.type, a, b, c, d, config_->mma_errors);
   }
+  const auto finite = [](const Elements& elements, const Fragment& f) {
+    return std::all_of(elements.begin(), elements.begin() + f.elements(),
+                       [](auto x) { return std::isfinite(static_cast<double>(x)); });
+  };
+  const bool ordinary =
+      trace_ != nullptr && finite(a, fa) && finite(b, fb) && finite(c, fc);
   const bool dirty = dirty_a || dirty_b || dirty_c;
   const bool zero_hides = ins.type == Type::s32;
   if (!dirty_a) ua.fill(0);
@@ -340,6 +348,7 @@ void Executor::matrix_product(const MicroOp& op, const Instruction& ins) {
   uint32_t bits[kMaxElements];
   for (int i = 0; i < fd.elements(); ++i) bits[i] = element_bits(ins.type, d[i]);
   scatter(registers, 0, fd, bits, dirty ? &ud : nullptr);
+  if (trace_ != nullptr) trace_product(op, ins, ordinary);
   if (dirty) set_fragment_trails(registers, 0, fd, [&](int element) { return trails[element]; });
   if (!looking_ || op.result == ResultFormat::none) return;
   for (size_t k = 0; k < registers.results; ++k) note_result(op, frame_row(registers.rows[k]), ~0u);

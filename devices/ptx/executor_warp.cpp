@@ -217,10 +217,10 @@ bool Executor::is_uniform(Slot slot) const {
   return different == 0;
 }
 
-/// The common shuffle: a whole warp, clean, all lanes with the same distance and bounds. False: not
+/// The common shuffle: a whole warp, clean and untraced, all lanes with the same distance and bounds. False: not
 /// of that shape, nothing was done.
 bool Executor::shuffle_whole(const MicroOp& op, uint32_t mask) {
-  if (mask != ~0u || op.d == kNoSlot) return false;
+  if (mask != ~0u || op.d == kNoSlot || trace_ != nullptr) return false;
   if ((warp_->flags[op.fa] | warp_->flags[op.fb] | warp_->flags[op.fc]) != 0) return false;
   const uint32_t* b = reinterpret_cast<const uint32_t*>(row(op.b));
   const uint32_t* c = reinterpret_cast<const uint32_t*>(row(op.c));
@@ -302,6 +302,7 @@ void Executor::shuffle(WarpState& warp, const std::vector<Participant>& all) {
     }
     if (op.d != kNoSlot) {
       write_row(op.d, 4, result, p.mask);
+      if (trace_ != nullptr) trace_shuffle(op, p.mask, sources);
       if (shadow_) {
         result_defined(op.fd, op.d, 4, p.mask);
         shuffle_undefined(op, p.mask, sources, given, absent & p.mask, chooser);

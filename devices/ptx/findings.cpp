@@ -82,18 +82,27 @@ std::string Executor::place(int32_t site) const {
   return " at " + base_name(file->second) + ":" + std::to_string(line.line);
 }
 
-/// A step at an instruction, without thread and value.
-Step Executor::step_at(int32_t site, std::string what) const {
+Step step_of(const Module& module, const Function& function, const Instruction& instruction,
+             std::string what) {
   Step step;
   step.what = std::move(what);
-  if (site < 0) return step;
-  const SourceLine line = user_line(site);
-  if (const auto file = code_->module->files.find(line.file); file != code_->module->files.end()) {
+  const SourceLine line = user_line(module, function, instruction);
+  if (const auto file = module.files.find(line.file); file != module.files.end()) {
     step.file = file->second;
     step.line = line.line;
   }
-  step.ptx_line = code_->sites[site].instruction->ptx_line;
-  step.instruction = code_->sites[site].instruction->spelling;
+  step.ptx_line = instruction.ptx_line;
+  step.instruction = instruction.spelling;
+  return step;
+}
+
+Step Executor::step_at(int32_t site, std::string what) const {
+  if (site >= 0) {
+    const Site& s = code_->sites[site];
+    return step_of(*code_->module, *s.function, *s.instruction, std::move(what));
+  }
+  Step step;
+  step.what = std::move(what);
   return step;
 }
 

@@ -1,6 +1,7 @@
 // Passes over lowered code: registers that may be read unset, and the backward slice of addresses.
 #include <algorithm>
 
+#include "devices/ptx/data_flow.hpp"
 #include "devices/ptx/lower.hpp"
 
 namespace assay::ptx {
@@ -20,14 +21,6 @@ void for_each_source(const Instruction& ins, F use) {
       use(v.index);
     }
   }
-}
-
-template <class F>
-void for_each_result(const Instruction& ins, F define) {
-  for (const Value& v : ins.dst) {
-    if (v.kind == Value::Kind::reg && v.index >= 0) define(v.index);
-  }
-  if (ins.predicate_out >= 0) define(ins.predicate_out);
 }
 
 }  // namespace

@@ -95,7 +95,8 @@ Executor::Executor(Memory& memory, bool avx2)
 
 void Executor::begin(const RunOptions& options, const Module& module) {
   options_ = options;
-  shadow_ = options.definedness || options.wrap;
+  trace_ = options.exceptional ? std::make_unique<ExceptionTrace>() : nullptr;
+  shadow_ = trace_ == nullptr && (options.definedness || options.wrap);
   diagnostics.clear();
   begin_coverage(module);
   lane_instructions = 0;
@@ -178,7 +179,8 @@ RunStatus Executor::launch(const Code& code, const LaunchConfig& config) {
   memory_->begin_launch();
   prepare_constants();
   resident_.clear();
-  tracked_ = options_.races || observer;
+  tracked_ = options_.races || observer || trace_ != nullptr;
+  if (trace_ != nullptr) trace_->begin_launch();
   races_->begin_launch();
   try {
     run_blocks();
@@ -248,6 +250,8 @@ void Machine::show_parameters(const LaunchConfig& config) {
   parameter_region_ = memory_->add(std::move(spec));
 }
 
+void Machine::tell_exceptional() { executor_->tell_traced(); }
+
 RunStatus Machine::launch(const Code& code, const LaunchConfig& config) {
   if (code.points_to_parameters) show_parameters(config);
   return executor_->launch(code, config);
@@ -255,6 +259,9 @@ RunStatus Machine::launch(const Code& code, const LaunchConfig& config) {
 
 bool Machine::owned_twice() const { return executor_->owned_twice(); }
 std::vector<Diagnostic>& Machine::diagnostics() { return executor_->diagnostics; }
+std::vector<uint32_t> Machine::block_hits(const Module& module) const {
+  return executor_->block_hits(module);
+}
 int64_t Machine::lane_instructions() const { return executor_->lane_instructions; }
 void Machine::observe(AccessObserver observer) { executor_->observer = std::move(observer); }
 

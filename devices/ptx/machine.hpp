@@ -28,6 +28,7 @@ struct LaunchConfig {
   uint64_t warp_seed = 0;       ///< 0: warps in order; also chooses the layout of wmma's fragments
   MmaErrors mma_errors;         ///< how sums of mma and wmma err
   uint64_t atomic_seed = 0;     ///< 0: the lanes of an atomic in order
+  uint64_t watched_address = 0; ///< of RunOptions::watch, where exceptional arithmetic is traced
   /// Tests: runs one block with these coordinates, whatever the grid says.
   std::optional<std::array<int64_t, 3>> only_block;
   /// Tests: only this thread of each block exists, whatever the block's shape says.
@@ -87,10 +88,14 @@ class Machine {
   int64_t lane_instructions() const;
   /// What the launches since `begin` showed, by module; empty when nobody asked.
   std::vector<Coverage> take_coverage();
+  /// How often each block of a module was entered since `begin`, by its number in the module.
+  std::vector<uint32_t> block_hits(const Module& module) const;
   void observe(AccessObserver observer);
 
   /// Adds a region for each global and const variable of the module; once a run and module.
   void add_variables(const Code& code);
+  /// Adds a note on the exceptional arithmetic that the last store to the watched bytes carries.
+  void tell_exceptional();
   /// Says that operand bytes which the last launch wrote should not have been written.
   /// Whether two blocks of this run stored to one element of a region that is `owned`; only with
   /// races on.

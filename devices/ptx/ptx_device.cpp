@@ -10,6 +10,7 @@
 #include "devices/device.hpp"
 #include "devices/launch_parameters.hpp"
 #include "devices/ptx/machine.hpp"
+#include "devices/ptx/narrow_checker.hpp"
 #include "devices/ptx/stray_stores.hpp"
 #include "devices/ptx/watch.hpp"
 
@@ -140,6 +141,7 @@ struct Around {
 struct Loaded {
   std::shared_ptr<const Module> module;
   std::unique_ptr<Code> code;
+  std::map<int, std::vector<FunctionChains>> chains;  ///< narrow ones, by the bits of a sum
 };
 
 class PtxDevice : public Device {
@@ -158,6 +160,8 @@ class PtxDevice : public Device {
                          const Function& entry, const RunOptions& options) const;
   bool admit(const Instance& instance, const ResolvedLaunch& launch, const Loaded& loaded,
              const LaunchConfig& config, Run& run) const;
+  std::optional<NarrowLaunch> narrow_launch(const Instance& instance, Loaded& loaded,
+                                            const RunOptions& options) const;
   void launch_all(const Instance& instance, const std::vector<Program>& programs,
                   const RunOptions& options, const Around& around, Run& run);
   void tell_strays(const Instance& instance, const std::vector<Program>& programs,
@@ -276,6 +280,19 @@ bool PtxDevice::admit(const Instance& instance, const ResolvedLaunch& launch, co
   return true;
 }
 
+/// What looks for narrow accumulation in a launch; nothing where the program cannot have any.
+std::optional<NarrowLaunch> PtxDevice::narrow_launch(const Instance& instance, Loaded& loaded,
+                                                     const RunOptions& options) const {
+  const int precision = options.narrow ? summed_precision(*instance.contract) : 0;
+  if (precision == 0) return std::nullopt;
+  const auto [found, added] = loaded.chains.try_emplace(precision);
+  if (added) found->second = chains_of(*loaded.module, *loaded.code->entry, precision);
+  if (found->second.empty()) return std::nullopt;
+  return NarrowLaunch(*loaded.module, found->second,
+                      std::string(assay::name(instance.contract->accuracy.accumulate)),
+                      machine_.block_hits(*loaded.module));
+}
+
 /// The launches in order, until one does not complete.
 void PtxDevice::launch_all(const Instance& instance, const std::vector<Program>& programs,
                            const RunOptions& options, const Around& around, Run& run) {
@@ -293,7 +310,7 @@ void PtxDevice::launch_all(const Instance& instance, const std::vector<Program>&
     // With nothing to compute a host launches nothing.
     if (is_empty(launch) && !has_outputs(instance)) continue;
     const bool known = loaded.code->unsupported.empty() && loaded.code->entry != nullptr;
-    const LaunchConfig config =
+    LaunchConfig config =
         known ? configure(instance, launch, *loaded.code->entry, options) : LaunchConfig{};
     if (!admit(instance, launch, loaded, config, run)) {
       for (Diagnostic& d : run.diagnostics) d.launch = launch.position;
@@ -303,12 +320,16 @@ void PtxDevice::launch_all(const Instance& instance, const std::vector<Program>&
       machine_.add_variables(*loaded.code);
       present.push_back(loaded.module.get());
     }
+    std::optional<NarrowLaunch> narrow = narrow_launch(instance, loaded, options);
+    if (narrow) machine_.observe(narrow->observer());
     if (around.observer) machine_.observe(around.observer(*loaded.module, config));
     run.status = machine_.launch(*loaded.code, config);
     machine_.observe({});
+    if (narrow) narrow->report(machine_.block_hits(*loaded.module), machine_.diagnostics());
     if (run.status == RunStatus::completed && around.completed) around.completed();
   }
   if (!began) return;
+  machine_.tell_exceptional();
   for (Diagnostic& d : machine_.diagnostics()) run.diagnostics.push_back(std::move(d));
   machine_.diagnostics().clear();
   run.coverage = machine_.take_coverage();

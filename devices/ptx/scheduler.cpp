@@ -256,10 +256,14 @@ void Executor::run_warp(WarpState& warp, int64_t slice) {
     if (options_.barriers && warp.groups.size() > 1) note_passed(warp, *group);
     if (instructions_ >= look_change_) change_look();
     pause_ = std::min(slice_end_, look_change_);
-    if (shadow_) {
-      looking_ ? run_group<true, true>(warp, *group) : run_group<true, false>(warp, *group);
+    if (trace_ != nullptr) {
+      run_group<false, false, true>(warp, *group);
+    } else if (shadow_) {
+      looking_ ? run_group<true, true, false>(warp, *group)
+               : run_group<true, false, false>(warp, *group);
     } else {
-      looking_ ? run_group<false, true>(warp, *group) : run_group<false, false>(warp, *group);
+      looking_ ? run_group<false, true, false>(warp, *group)
+               : run_group<false, false, false>(warp, *group);
     }
     if (instructions_ >= slice_end_) return;
   }

@@ -45,6 +45,20 @@ TEST(ExplainCase, ShowsTheStoreOfTheWrongElement) {
   EXPECT_TRUE(has(o.out, "times what is allowed")) << o.out;
 }
 
+TEST(ExplainCase, ShowsTheFirstExceptionalArithmetic) {
+  const std::string folder = ASSAY_SOURCE_DIR "/kernels_under_test/planted/";
+  const Outcome o = run_assay({"repro", folder + "half_square/witness.case"});
+  if (o.status == 3) GTEST_SKIP() << o.err;
+  ASSERT_EQ(o.status, 1) << o.out << o.err;
+  EXPECT_TRUE(has(o.out, "exceptional arithmetic on the way to y[0, 0]\n"
+                         "  infinity at half_square.cu:17 (mul.f16) by thread (0,0,0) of block "
+                         "(0,0,0): of 256, 256: inf\n\nhalf_square.cu\n"))
+      << o.out;
+  // Every operation was ordinary: a tail that is left out.
+  const Outcome plain = run_assay({"repro", folder + "tail_mask/witness.case"});
+  EXPECT_FALSE(has(plain.out, "exceptional")) << plain.out;
+}
+
 TEST(ExplainCase, SaysThatNothingWasStored) {
   Project project;
   project.folder.write("scale_rows.cu", testing::buggy_source());
