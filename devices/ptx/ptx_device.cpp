@@ -225,7 +225,9 @@ LaunchConfig PtxDevice::configure(const Instance& instance, const ResolvedLaunch
   config.block_seed = instance.the_case.block_seed;
   config.warp_seed = instance.the_case.warp_seed;
   config.mma_errors.seed = options.adversarial_seed;
-  config.atomic_seed = options.adversarial_seed;
+  // Which lane of an atomic is first is as undefined as which warp is.
+  config.atomic_seed =
+      options.adversarial_seed != 0 ? options.adversarial_seed : instance.the_case.warp_seed;
   config.params = launch_parameters(instance, launch, entry, buffer_address);
   return config;
 }
