@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "oracles/number_text.hpp"
 
@@ -67,6 +69,28 @@ class OutputPair {
   const OutputReader& other_reader_;
   std::vector<uint8_t> bits_, other_bits_, written_, other_written_;
 };
+
+using Ranges = std::vector<std::pair<int64_t, int64_t>>;
+
+/// Of an output of which a few blocks of many store, only what either run stored; of rows, which
+/// run with all blocks, everything. Indices of the other run.
+Ranges ranges_to_compare(const Variation& variation, const Tensor& mine,
+                         const OutputReader& reader, const Tensor& theirs,
+                         const OutputReader& other_reader) {
+  if (!variation.dimension.empty()) return {{0, theirs.elements()}};
+  Ranges all = reader.stored(mine);
+  for (const auto& range : other_reader.stored(theirs)) all.push_back(range);
+  std::sort(all.begin(), all.end());
+  Ranges merged;
+  for (const auto& [first, last] : all) {
+    if (!merged.empty() && first <= merged.back().second) {
+      merged.back().second = std::max(merged.back().second, last);
+    } else {
+      merged.emplace_back(first, last);
+    }
+  }
+  return merged;
+}
 
 // --- which outputs are exact
 // -----------------------------------------------------------------------
@@ -172,11 +196,14 @@ ComparedRun compare_runs(const Instance& base, const Run& base_run, const Variat
                        theirs.dims.end();
     if (!variation.dimension.empty() && !along) continue;  // it sums over what changed
     OutputPair pair(mine, *base_run.outputs, theirs, *other.outputs);
-    for (int64_t at = 0; at < theirs.elements();) {
-      const MappedRun run = map_run(theirs, mine, variation.dimension, variation.first, at, 1,
-                                    std::min(kElements, theirs.elements() - at));
-      pair.compare(run.base, at, run.count, result);
-      at += run.count;
+    for (const auto& [first, last] : ranges_to_compare(
+             variation, mine, *base_run.outputs, theirs, *other.outputs)) {
+      for (int64_t at = first; at < last;) {
+        const MappedRun run = map_run(theirs, mine, variation.dimension, variation.first, at, 1,
+                                      std::min(kElements, last - at));
+        pair.compare(run.base, at, run.count, result);
+        at += run.count;
+      }
     }
   }
   if (result.difference) result.difference->compared = result.compared;

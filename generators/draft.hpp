@@ -96,7 +96,7 @@ void telling_values(const Facts& facts, Random& random, Case& c);
 // --- properties (properties.cpp)
 // -------------------------------------------------------------------------
 /// Gives a valid case a property line, and changes what must change for it to show. False, and `c`
-/// as it was, when no small change makes it so.
+/// as it was, when no small change makes it so. Batches may cost four times the limit.
 bool draw_property(const Contract& contract, const Property& stated, int64_t work_limit,
                    Random& random, Case& c);
 /// The same for any property of the contract.

@@ -279,7 +279,7 @@ Case generate_case(const Contract& contract, Seed seed, int64_t work_limit) {
   constexpr double kCompared = 0.125;
   Case c = generate_plain(contract, seed, work_limit);
   Random random(stream_key(seed.value, 1));
-  if (random.chance(kCompared)) draw_property(contract, work_limit / 4, random, c);
+  if (random.chance(kCompared)) draw_property(contract, work_limit, random, c);
   return c;
 }
 

@@ -183,7 +183,7 @@ void mutate_property(const Contract& contract, Random& random, Case& c) {
   if (!c.property.name.empty() && random.chance(0.5)) {
     c.property = {};
   } else if (if_valid(contract, c)) {
-    draw_property(contract, 1 << 14, random, c);
+    draw_property(contract, 1 << 16, random, c);
   }
 }
 

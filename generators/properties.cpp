@@ -8,6 +8,8 @@
 namespace assay {
 namespace {
 
+constexpr int64_t kMostCost = 4;  // in limits of an ordinary case
+
 bool is_value(const OperandSpec& operand) {
   return operand.kind == OperandKind::input || operand.kind == OperandKind::inout;
 }
@@ -22,12 +24,24 @@ void draw_inexact(const Contract& contract, Random& random, Case& c) {
   }
 }
 
+/// What a case costs: a thread with one element to do costs as a few elements do.
+int64_t cost_of(const Instance& instance) {
+  int64_t cost = work_estimate(instance);
+  if (!instance.the_case.blocks.empty()) return cost;
+  for (const ResolvedLaunch& launch : instance.launches) {
+    __int128 threads = 1;
+    for (int axis = 0; axis < 3; ++axis) threads *= launch.grid[axis] * launch.block[axis];
+    cost += static_cast<int64_t>(std::min<__int128>(threads / 4, int64_t{1} << 40));
+  }
+  return cost;
+}
+
 /// Halves the largest other size until the case costs no more than `work_limit`.
 bool afford(const Contract& contract, const std::string& kept, int64_t work_limit, Case& c) {
   for (int round = 0; round < 64; ++round) {
-    const auto work = work_if_valid(contract, c);
-    if (!work) return false;
-    if (*work <= work_limit) return true;
+    const std::optional<Instance> instance = if_valid(contract, c);
+    if (!instance) return false;
+    if (cost_of(*instance) <= work_limit) return true;
     int64_t* largest = nullptr;
     int64_t next = 0;
     for (const SizeSpec& size : contract.sizes) {
@@ -47,18 +61,28 @@ bool afford(const Contract& contract, const std::string& kept, int64_t work_limi
   return false;
 }
 
+/// One of the other sizes as long as rows are in earnest: several elements for each thread.
+void lengthen(const Contract& contract, const std::string& kept, Random& random, Case& c) {
+  const SizeSpec& size = random.pick(contract.sizes);
+  if (size.name == kept || !size.in.empty()) return;
+  c.sizes[size.name] =
+      std::clamp(random.pick<int64_t>({100, 300, 513, 1000, 2049}), size.min, size.max);
+}
+
 /// Batches around the sizes at which a kernel may choose another way; a row alone most of all.
 bool draw_rows(const Contract& contract, const Property& stated, int64_t work_limit,
                Random& random, Case& c) {
   const SizeSpec& size = *size_along(contract, stated.of);
-  c.blocks.clear();
+  if (!c.blocks.empty()) return false;  // far sizes, of which a few blocks run
   c.layouts.clear();
   c.overrides.clear();
   const int64_t before = c.sizes[size.name];
   Case larger = c;
   larger.sizes[size.name] = random.pick<int64_t>({2, 16, 255, 256, 257, 257});
   if (!size.in.empty()) larger.sizes[size.name] = random.pick(size.in);
-  const int64_t limit = std::max(work_limit, int64_t{257} * 32);
+  if (random.chance(0.5)) lengthen(contract, size.name, random, larger);
+  // A batch of 257 rows that are not short now and then.
+  const int64_t limit = random.chance(0.25) ? kMostCost * work_limit : work_limit;
   if (afford(contract, size.name, limit, larger)) c = std::move(larger);
   const int64_t rows = c.sizes[size.name];
   if (rows < 1 || (rows == 1 && before < 2)) return false;
@@ -122,7 +146,7 @@ bool draw_knobs(const Contract& contract, const Property& stated, Random& random
 /// a softmax overflows.
 bool draw_changed_values(const Contract& contract, const Property& stated, Random& random,
                          Case& c) {
-  c.blocks.clear();
+  if (!c.blocks.empty()) return false;  // far sizes, of which a few blocks run
   c.overrides.clear();
   c.values[stated.of] = {"exact", {{"limit", 8}, {"step", 1}}};
   if (!stated.zero.empty()) {
@@ -177,7 +201,8 @@ bool draw_property(const Contract& contract, const Property& stated, int64_t wor
   Case changed = c;
   if (!draw(contract, stated, work_limit, random, changed)) return false;
   const std::optional<Instance> whole = if_valid(contract, changed);
-  if (!whole || !vary(*whole).why_none.empty()) return false;
+  if (!whole || cost_of(*whole) > kMostCost * work_limit) return false;
+  if (!vary(*whole).why_none.empty()) return false;
   c = std::move(changed);
   return true;
 }
@@ -189,8 +214,7 @@ bool draw_property(const Contract& contract, int64_t work_limit, Random& random,
 
 void add_properties(const Facts& facts, std::vector<Case>& out) {
   constexpr int kEach = 2;
-  // Enough for rows of a batch of 257.
-  constexpr int64_t kWork = 1 << 14;
+  constexpr int64_t kWork = 1 << 16;
   const size_t ordinary = out.size();
   for (size_t p = 0; p < facts.contract.properties.size(); ++p) {
     int made = 0;

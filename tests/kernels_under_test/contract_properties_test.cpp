@@ -70,13 +70,13 @@ TEST(ContractProperties, OfRowsThatTheContractTies) {
       {"ceil_div(cols, 4)", "ceil_div(rows, 4)", "no error"},
       {"exp(x - m), eps", "exp(x - m), tiles", "no error"},
       {"exp(x - m), eps", "exp(x - m), rows",
-       "contradicts the formula, which uses 'rows' in line 50"},
+       "contradicts the formula, which uses 'rows' in line 51"},
       {"exp(x - m), eps", "exp(x - m), size(rows)",
-       "contradicts the formula, which uses 'rows' in line 50"},
+       "contradicts the formula, which uses 'rows' in line 51"},
       {"exp(x - m), eps", "exp(x - m), x[rows = lens]",
-       "contradicts the formula, which uses 'x[rows = lens]' in line 50"},
+       "contradicts the formula, which uses 'x[rows = lens]' in line 51"},
       {"exp(x - m), eps", "exp(x - m), x[rows, 0]", "no error"},
-      {"sum(x, cols)", "sum(x, cols, rows)", "contradicts the formula, which uses 'rows' in line 51"},
+      {"sum(x, cols)", "sum(x, cols, rows)", "contradicts the formula, which uses 'rows' in line 52"},
   };
   for (const auto& sample : samples) {
     const std::string error = error_of(pool(rows, sample.from, sample.to));
