@@ -130,6 +130,11 @@ struct RunOptions {
   /// that the seed chooses.
   uint64_t adversarial_seed = 0;
   Defect defect;
+
+  /// For runs that repeat another: no checker, no coverage.
+  void switch_off_checkers() {
+    definedness = wrap = races = barriers = narrow = exceptional = coverage = false;
+  }
 };
 
 struct Run {

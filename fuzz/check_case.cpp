@@ -62,6 +62,16 @@ std::string kind_of(const Verdict& verdict) {
   return verdict.wrong == 0 && verdict.unwritten > 0 ? "unwritten" : "mismatch";
 }
 
+/// What is wrong with a property's other run; "" when nothing is.
+std::string problem_of(const Instance& instance, const ComparedRun& run) {
+  if (!run.ended.empty()) return "with " + run.text + " the run fails: " + run.ended;
+  if (!run.difference) return "";
+  const PropertyDifference& d = *run.difference;
+  return element_name(instance, d.output, d.element) + " = " + d.value + ", but " + d.other_value +
+         " with " + run.text + "; " + std::to_string(d.differing) + " of " +
+         std::to_string(d.compared) + " elements differ";
+}
+
 void sort_by_cause(std::vector<Finding>& findings) {
   std::stable_sort(findings.begin(), findings.end(), [](const auto& a, const auto& b) {
     return cause_rank(a.kind) < cause_rank(b.kind);
@@ -114,18 +124,26 @@ const std::vector<std::string>& checker_kinds() {
 }
 
 int cause_rank(const std::string& kind) {
-  static const std::vector<std::string> by_the_judge{"mismatch", "unwritten", "undecided"};
+  static const std::vector<std::string> others{"mismatch", "unwritten", "property", "undecided"};
   const auto place = [&](const std::vector<std::string>& kinds) {
     return static_cast<int>(std::find(kinds.begin(), kinds.end(), kind) - kinds.begin());
   };
   const int checker = place(checker_kinds());
   const int checkers = static_cast<int>(checker_kinds().size());
-  return checker < checkers ? checker : checkers + place(by_the_judge);
+  return checker < checkers ? checker : checkers + place(others);
 }
 
 std::pair<std::string, int64_t> shown_element(const Verdict& v) {
   if (v.worst_element >= 0) return {v.worst_output, v.worst_element};
   return {v.first_output, v.wrong_elements.empty() ? -1 : v.wrong_elements.front()};
+}
+
+std::pair<std::string, int64_t> differing_element(const CheckResult& result) {
+  if (result.property) {
+    for (const ComparedRun& run : result.property->runs)
+      if (run.difference) return {run.difference->output, run.difference->element};
+  }
+  return {"", -1};
 }
 
 std::string element_name(const Instance& instance, const std::string& output, int64_t logical) {
@@ -168,10 +186,56 @@ CheckResult Checker::check(const Case& c, const RunOptions& options, const Judge
     result.findings.push_back({contract_.name, kind_of(result.verdict), result.verdict.rule,
                                contract_.source.path, entry_line_, result.verdict.message, c});
   }
+  // A device that errs on purpose may do so differently in each run.
+  const bool honest = options.adversarial_seed == 0 && options.defect.operand < 0 &&
+                      options.defect.sums == Narrow::none;
+  if (!c.property.name.empty() && honest) check_property(result);
   sort_by_cause(result.findings);
   if (result.outcome == Outcome::skipped) result.skipped = result.verdict.message;
   if (result.outcome == Outcome::pass && !result.findings.empty()) result.outcome = Outcome::fault;
   return result;
+}
+
+/// Runs the case in the other ways that its property names. A difference is a finding.
+void Checker::check_property(CheckResult& result) {
+  const Case& c = result.instance->the_case;
+  Variations variations = vary(*result.instance);
+  PropertyOutcome outcome;
+  outcome.property = c.property.name + (c.property.of.empty() ? "" : "(" + c.property.of + ")");
+  outcome.why_none = variations.why_none;
+  for (const Variation& variation : variations.runs) {
+    ComparedRun run = check_variation(variation, result);
+    const std::string problem = problem_of(*result.instance, run);
+    outcome.runs.push_back(std::move(run));
+    if (problem.empty()) continue;
+    result.findings.push_back({contract_.name, "property", c.property.name, contract_.source.path,
+                               entry_line_, outcome.property + ": " + problem, c});
+    break;
+  }
+  result.property = std::move(outcome);
+}
+
+/// Runs it and compares it; of a plain one, adds what fails by itself when the case does not.
+ComparedRun Checker::check_variation(const Variation& variation, CheckResult& result) {
+  ComparedRun ended{variation.text};
+  if (variation.is_plain) {
+    CheckResult alone = check(variation.instance.the_case);
+    if (result.findings.empty()) {
+      for (Finding& finding : alone.findings) result.findings.push_back(std::move(finding));
+    }
+    if (alone.run.status != RunStatus::completed) return ended;  // a finding by itself, or skipped
+    return compare_runs(*result.instance, result.run, variation, alone.run, true);
+  }
+  RunOptions options = case_options();
+  options.switch_off_checkers();
+  options.instruction_budget = case_budget(variation.instance);
+  const Run run = device_.run(variation.instance, *programs_for(variation.instance), options);
+  if (run.status == RunStatus::unsupported) return ended;
+  if (run.status != RunStatus::completed) {
+    ended.ended = run.diagnostics.empty() ? "it did not complete" : run.diagnostics.front().message;
+    return ended;
+  }
+  return compare_runs(*result.instance, result.run, variation, run, false);
 }
 
 namespace {
@@ -181,8 +245,7 @@ RunOptions watching(const CheckResult& result, const std::string& output, int64_
   const Tensor& tensor = *result.instance->find(output);
   const int64_t bytes = byte_size(tensor.dtype);
   RunOptions options = case_options();
-  options.coverage = options.wrap = options.definedness = false;
-  options.races = options.barriers = options.narrow = false;
+  options.switch_off_checkers();
   options.watch = {tensor.position, tensor.storage_of(logical) * bytes, bytes};
   return options;
 }
@@ -208,13 +271,19 @@ std::optional<Step> Checker::exceptional(const CheckResult& result, const std::s
 }
 
 void Checker::locate(const CheckResult& result, Finding& finding) {
-  const auto [output, element] = shown_element(result.verdict);
-  if (finding.kind != "mismatch" || element < 0 || finding.stored_line > 0) return;
+  if (finding.stored_line > 0) return;
+  // What fails in a property's other run by itself is not in this one.
+  if (finding.the_case.property != result.instance->the_case.property) return;
+  const bool compared = finding.kind == "property";
+  if (!compared && finding.kind != "mismatch") return;
+  const auto [output, element] =
+      compared ? differing_element(result) : shown_element(result.verdict);
+  if (element < 0) return;
   const auto store = last_store(result, output, element);
   if (!store || store->line == 0) return;
   finding.stored_file = store->file;
   finding.stored_line = store->line;
-  finding.message += ", the worst " + element_name(*result.instance, output, element) +
+  finding.message += std::string(compared ? "; " : ", the worst ") + element_name(*result.instance, output, element) +
                      " stored at " + base_name(store->file) + ":" + std::to_string(store->line);
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "devices/device.hpp"
+#include "fuzz/properties.hpp"
 #include "generators/instance.hpp"
 #include "oracles/verdict.hpp"
 
@@ -17,8 +18,8 @@ namespace assay {
 /// One distinct failure. Findings with equal identity() are the same bug.
 struct Finding {
   std::string kernel;
-  std::string kind;  ///< mismatch, unwritten, undecided, or a diagnostic's kind
-  std::string rule;  ///< R-number, or the checker's name
+  std::string kind;  ///< mismatch, unwritten, undecided, property, or a diagnostic's kind
+  std::string rule;  ///< R-number, the property's or the checker's name
   std::string file;  ///< source file, "" when not known
   int line = 0;
   std::string message;
@@ -43,6 +44,7 @@ struct CheckResult {
   std::unique_ptr<Instance> instance;  ///< what ran; `run.outputs` may refer to it
   Run run;
   Programs programs;  ///< one a launch of the instance
+  std::optional<PropertyOutcome> property;  ///< of a case that has one, when its run completed
 };
 
 /// Warp instructions that a launch may take before it counts as a hang when it may wait for other
@@ -76,7 +78,8 @@ class Checker {
   std::optional<Step> exceptional(const CheckResult& result, const std::string& output,
                                   int64_t logical, const LastStore& store);
 
-  /// Adds to a mismatch of `result` where its worst element was stored; runs the case again.
+  /// Adds to a mismatch of `result` where its worst element was stored, to a property's finding
+  /// where the first that differs was; runs the case again.
   void locate(const CheckResult& result, Finding& finding);
 
   const Contract& contract() const { return contract_; }
@@ -84,6 +87,8 @@ class Checker {
 
  private:
   Programs programs_for(const Instance& instance);
+  void check_property(CheckResult& result);
+  ComparedRun check_variation(const Variation& variation, CheckResult& result);
 
   const Contract& contract_;
   Device& device_;
@@ -104,6 +109,9 @@ int cause_rank(const std::string& kind);
 
 /// The element of a mismatch that is shown: output and logical index.
 std::pair<std::string, int64_t> shown_element(const Verdict& verdict);
+
+/// The first element in which the runs of a property differ; -1 when none does.
+std::pair<std::string, int64_t> differing_element(const CheckResult& result);
 
 /// "y[3, 17]".
 std::string element_name(const Instance& instance, const std::string& output, int64_t logical);

@@ -105,6 +105,7 @@ std::string case_text(const Case& c, const CheckResult& result) {
     text += "\n";
   }
   if (!c.blocks.empty()) text += "blocks    " + bracketed(c.blocks) + " ran, no others\n";
+  if (!c.property.name.empty()) text += "compared  " + c.property.text() + "\n";
   text += "seeds     values " + std::to_string(c.value_seed) + ", blocks " +
           std::to_string(c.block_seed) + ", warps " + std::to_string(c.warp_seed) + "\noperands\n";
   for (const Tensor& tensor : instance.tensors) text += operand_text(tensor, c);
@@ -221,6 +222,31 @@ std::string verdict_text(Checker& checker, const CheckResult& result) {
   return text + "\n" + elements_text(checker, result);
 }
 
+std::string property_text(Checker& checker, const CheckResult& result) {
+  const PropertyOutcome& outcome = *result.property;
+  std::string text = "property  " + outcome.property + "\n";
+  if (!outcome.why_none.empty()) text += "  not compared: " + outcome.why_none + "\n";
+  for (const ComparedRun& run : outcome.runs) {
+    text += "  other run: " + run.text + "\n";
+    if (!run.ended.empty()) text += "    it fails: " + run.ended + "\n";
+    if (!run.difference) {
+      if (run.ended.empty())
+        text += "    " + std::to_string(run.compared) + " elements compared, all alike\n";
+      continue;
+    }
+    const PropertyDifference& d = *run.difference;
+    const Instance& instance = *result.instance;
+    text += "    " + std::to_string(d.differing) + " of " + std::to_string(d.compared) +
+            " elements differ, the first " + element_name(instance, d.output, d.element) +
+            "\n    this run   " + d.value + "\n    other run  " + d.other_value +
+            (d.element == d.other_element
+                 ? ""
+                 : ", its element " + std::to_string(d.other_element) + " in row-major order") +
+            "\n  " + store_text(checker, result, d.output, d.element);
+  }
+  return text;
+}
+
 std::string diagnostic_text(const Diagnostic& d) {
   std::string text = std::string(d.note ? "note" : "checker") + "   " + std::string(name(d.kind)) +
                      ": " + d.message + "\n";
@@ -309,6 +335,7 @@ std::string explain_case(Checker& checker, const Case& c, const CheckResult& res
   if (result.run.status == RunStatus::completed && judged) {
     text += verdict_text(checker, result);
   }
+  if (result.property) text += "\n" + property_text(checker, result);
   if (!result.run.diagnostics.empty()) text += "\n";
   for (const Diagnostic& d : result.run.diagnostics) text += diagnostic_text(d);
   text += places_text(findings, result.run);

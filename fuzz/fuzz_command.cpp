@@ -314,6 +314,7 @@ Report Overnight::report() const {
     if (kernel.cases == 0) kernel.notes.insert("no case ran: the run ended before its turn");
     if (const auto at = notes_.find(contract->name); at != notes_.end())
       kernel.notes.insert(at->second.begin(), at->second.end());
+    note_properties(*contract, kernel);
     note_reach(*contract, kernel);
     note_arguments(*contract, kernel);
     std::error_code ignored;

@@ -139,6 +139,8 @@ Json kernel_json(const KernelReport& kernel) {
   for (const auto& [reason, count] : kernel.skipped) row["skipped"][reason] = count;
   row["unjudged"] = Json::object();
   for (const auto& [reason, count] : kernel.unjudged) row["unjudged"][reason] = count;
+  row["properties"] = Json::object();
+  for (const auto& [property, count] : kernel.properties) row["properties"][property] = count;
   row["notes"] = kernel.notes;
   return row;
 }

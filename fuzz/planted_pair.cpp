@@ -32,15 +32,21 @@ constexpr std::array<const char*, kFaultClasses> kClassNames{
 
 std::string base_name(const std::string& path) { return fs::path(path).filename(); }
 
-/// "wrap" or "R14"; which rules there are stands in oracles/RULES.md.
+/// What finds by comparing runs is no checker of one run, nor a rule of the judge.
+constexpr const char* kProperty = "property";
+
+/// "wrap", "property" or "R14"; which rules there are stands in oracles/RULES.md.
 std::string expect_check(const TomlValue& value) {
   const std::string& name = expect_string(value, "a check");
   const bool is_rule =
       name.size() >= 2 && name[0] == 'R' && name[1] != '0' &&
       std::all_of(name.begin() + 1, name.end(), [](unsigned char c) { return std::isdigit(c); });
   const std::vector<std::string>& checkers = checker_kinds();
-  if (is_rule || std::find(checkers.begin(), checkers.end(), name) != checkers.end()) return name;
-  throw InputError(value.text_where, "no check '" + name + "': expected a rule (R4) or a checker" +
+  if (is_rule || name == kProperty ||
+      std::find(checkers.begin(), checkers.end(), name) != checkers.end()) {
+    return name;
+  }
+  throw InputError(value.text_where, "no check '" + name + "': expected a rule (R4), a property or a checker" +
                                          suggestion(name, checkers));
 }
 
@@ -56,12 +62,13 @@ std::string expect_report(const TomlValue& value) {
   throw InputError(value.text_where, "a report is named as owner/repository#number");
 }
 
-/// Checkers go by their kind, whatever finer rule one may give; the judge by its rules.
+/// Checkers and properties go by their kind, whatever finer rule one may give; the judge by its
+/// rules.
 const std::string& check_of(const Finding& finding) {
   const std::vector<std::string>& checkers = checker_kinds();
   const bool by_checker =
       std::find(checkers.begin(), checkers.end(), finding.kind) != checkers.end();
-  return by_checker ? finding.kind : finding.rule;
+  return by_checker || finding.kind == kProperty ? finding.kind : finding.rule;
 }
 
 std::string trimmed(const std::string& line) {

@@ -59,6 +59,12 @@ void KernelReport::withdraw_subnormals() {
   });
 }
 
+int64_t KernelReport::compared_cases() const {
+  int64_t sum = 0;
+  for (const auto& [property, count] : properties) sum += count;
+  return sum;
+}
+
 void KernelReport::add(const Case& c, const CheckResult& result, double spent) {
   ++cases;
   seconds += spent;
@@ -77,6 +83,7 @@ void KernelReport::add(const Case& c, const CheckResult& result, double spent) {
       most = std::max(most, tensor.elements());
     }
   }
+  if (result.property && !result.property->runs.empty()) ++properties[result.property->property];
   judged += result.verdict.judged;
   wrong_memory += std::any_of(result.findings.begin(), result.findings.end(), is_wrong_memory);
   if (is_ordinary(c)) {
@@ -100,6 +107,7 @@ void KernelReport::add(const KernelReport& other) {
   variants.insert(other.variants.begin(), other.variants.end());
   for (const auto& [reason, count] : other.skipped) skipped[reason] += count;
   for (const auto& [reason, count] : other.unjudged) unjudged[reason] += count;
+  for (const auto& [property, count] : other.properties) properties[property] += count;
   ordinary += other.ordinary;
   weak += other.weak;
   notes.insert(other.notes.begin(), other.notes.end());
@@ -130,6 +138,12 @@ int64_t Report::cases() const {
 int64_t Report::skipped_cases() const {
   int64_t sum = 0;
   for (const KernelReport& kernel : kernels) sum += kernel.skipped_cases();
+  return sum;
+}
+
+int64_t Report::compared_cases() const {
+  int64_t sum = 0;
+  for (const KernelReport& kernel : kernels) sum += kernel.compared_cases();
   return sum;
 }
 
@@ -194,6 +208,15 @@ void group_by_cause(std::vector<FiledFinding>& findings) {
   findings.clear();
   for (auto& group : groups) {
     for (FiledFinding& filed : group) findings.push_back(std::move(filed));
+  }
+}
+
+void note_properties(const Contract& contract, KernelReport& kernel) {
+  for (const Property& property : contract.properties) {
+    const std::string text = std::string(name(property.kind)) +
+                             (property.of.empty() ? "" : "(" + property.of + ")");
+    if (kernel.cases > 0 && !kernel.properties.contains(text))
+      kernel.notes.insert("no case was compared by the property " + text);
   }
 }
 

@@ -69,6 +69,8 @@ struct KernelReport {
   int64_t weak = 0;
   bool weak_is_explained = false;                   ///< the contract's `weak_reason`
   std::set<std::string> notes;                      ///< missing policies, "judged the sm_80 build"
+  /// Cases that were compared with another run, by property: "rows_independent(rows)".
+  std::map<std::string, int64_t> properties;
   std::map<std::string, int64_t> largest_sizes;     ///< that ran, by size
   std::map<std::string, int64_t> largest_operands;  ///< elements that ran, by operand
   double seconds = 0;                               ///< summed over workers
@@ -77,6 +79,7 @@ struct KernelReport {
   std::optional<CalibratedKernel> calibrated;  ///< `assay calibrate` only
 
   int64_t skipped_cases() const;
+  int64_t compared_cases() const;  ///< sum of `properties`
   double weak_share() const { return ordinary > 0 ? double(weak) / double(ordinary) : 0; }
   void add(const Case& c, const CheckResult& result, double seconds);
   void add(const KernelReport& other);
@@ -149,6 +152,7 @@ struct Report {
 
   int64_t cases() const;
   int64_t skipped_cases() const;
+  int64_t compared_cases() const;
   int64_t variants_reached() const;
   int64_t variants_total() const;
   /// Whether a kernel had no judged element although the device skipped nothing.
@@ -178,6 +182,9 @@ void note_reach(const Contract& contract, KernelReport& kernel);
 /// Asks to compare `args` with the kernel's parameters when nearly every case touches memory
 /// wrongly (fuzz/argument_notes.cpp).
 void note_arguments(const Contract& contract, KernelReport& kernel);
+
+/// Names the properties of the contract that no case was compared by.
+void note_properties(const Contract& contract, KernelReport& kernel);
 
 /// The kernels of smoke and fuzz without a judged element although nothing was skipped as
 /// unsupported: of them nothing is proven.

@@ -27,6 +27,7 @@ std::string KernelReport::tally() const {
                     "\n";
   add_counts("skipped", skipped, out);
   add_counts("unjudged", unjudged, out);
+  add_counts("property", properties, out);
   add_counts("size", largest_sizes, out);
   add_counts("operand", largest_operands, out);
   for (const std::string& note : notes) out += "note 0 " + one_line(note) + "\n";
@@ -50,6 +51,7 @@ void KernelReport::read_tally(const std::string& text) {
     if (key == "mismatches") mismatches += count;
     if (key == "skipped") skipped[name] += count;
     if (key == "unjudged") unjudged[name] += count;
+    if (key == "property") properties[name] += count;
     if (key == "size") largest_sizes[name] = std::max(largest_sizes[name], count);
     if (key == "operand") largest_operands[name] = std::max(largest_operands[name], count);
     if (key == "note") notes.insert(name);

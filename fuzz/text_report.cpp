@@ -154,6 +154,9 @@ std::string verdict_text(const Report& report) {
   if (known > 0) text += format_text(" (%lld known)", static_cast<long long>(known));
   return text + ": " + counted(report.cases(), "case") + " of " +
          counted(static_cast<int64_t>(report.kernels.size()), "kernel") +
+         (report.compared_cases() > 0
+              ? ", " + std::to_string(report.compared_cases()) + " compared by a property"
+              : "") +
          format_text(", %lld of %lld variants reached, in %.1f s, seed %llu\n",
                      static_cast<long long>(report.variants_reached()),
                      static_cast<long long>(report.variants_total()), report.seconds,

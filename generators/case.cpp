@@ -128,7 +128,7 @@ class CaseParser {
     Statement parse;
     bool repeatable;  ///< may stand on several lines
   };
-  static const std::array<Keyword, 14> kKeywords;
+  static const std::array<Keyword, 15> kKeywords;
 
   void statement(Line& line);
   void note(const std::string& key, const SourceLocation& where, const Line& line);
@@ -146,6 +146,7 @@ class CaseParser {
   void seeds(Line& line);
   void blocks(Line& line);
   void set(Line& line);
+  void property(Line& line);
   void recorded(Line& line);
   void compiler(Line& line) { case_.recorded.compiler = line.rest(); }
   void program(Line& line) { case_.recorded.program = line.name("a digest"); }
@@ -157,7 +158,7 @@ class CaseParser {
   std::map<std::string, SourceLocation> places_;
 };
 
-const std::array<CaseParser::Keyword, 14> CaseParser::kKeywords = {{
+const std::array<CaseParser::Keyword, 15> CaseParser::kKeywords = {{
     {"kernel", &CaseParser::kernel, false},
     {"types", &CaseParser::types, false},
     {"sizes", &CaseParser::sizes, false},
@@ -169,6 +170,7 @@ const std::array<CaseParser::Keyword, 14> CaseParser::kKeywords = {{
     {"seeds", &CaseParser::seeds, false},
     {"blocks", &CaseParser::blocks, false},
     {"set", &CaseParser::set, true},
+    {"property", &CaseParser::property, false},
     {"recorded", &CaseParser::recorded, false},
     {"compiler", &CaseParser::compiler, false},
     {"program", &CaseParser::program, false},
@@ -340,6 +342,28 @@ void CaseParser::set(Line& line) {
   }
   note("set." + std::to_string(case_.overrides.size()), where, line);
   case_.overrides.push_back(std::move(point));
+}
+
+void CaseParser::property(Line& line) {
+  line.skip_space();
+  note("property", line.here(), line);
+  PropertyCheck& property = case_.property;
+  property.name = line.name("a property");
+  if (line.accept('(')) {
+    property.of = line.name("a dimension or an operand");
+    line.expect(')', "the property's argument");
+  }
+  while (!line.done()) {
+    const SourceLocation where = line.here();
+    const std::string key = line.name("what the other run changes");
+    line.expect('=', "the name");
+    note("property." + key, where, line);
+    if (key == "poison") {
+      property.poison = line.name("a kind of poison");
+    } else {
+      property.numbers[key] = line.integer<int64_t>("an integer");
+    }
+  }
 }
 
 void CaseParser::recorded(Line& line) {

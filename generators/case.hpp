@@ -39,6 +39,17 @@ struct PointOverride {
   bool operator==(const PointOverride&) const = default;
 };
 
+/// `property rows_independent(rows) count=1 first=17`: a property of the contract that the case is
+/// to be compared by (generators/variation.hpp). Empty `name`: none.
+struct PropertyCheck {
+  std::string name;
+  std::string of;                          ///< dimension or operand; "" where it needs none
+  std::map<std::string, int64_t> numbers;  ///< what the other run changes
+  std::string poison;                      ///< of padding_free: what the other run's padding holds
+  bool operator==(const PropertyCheck&) const = default;
+  std::string text() const;  ///< "rows_independent(rows) count=1 first=17"
+};
+
 /// What a recorded failure was. Empty `kind`: nothing recorded.
 struct Recorded {
   std::string kind;  ///< mismatch, out_of_bounds, wrap, unwritten, ...
@@ -73,6 +84,7 @@ struct Case {
   uint64_t warp_seed = 0;       ///< 0: warps in order
   std::vector<int64_t> blocks;  ///< linear block indices that run, ascending; empty: all
   std::vector<PointOverride> overrides;
+  PropertyCheck property;
   Recorded recorded;
   std::vector<std::string> comments;  ///< provenance, without the '#'
   CasePlaces places;

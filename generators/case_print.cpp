@@ -77,6 +77,14 @@ void print_recorded(std::string& out, const Recorded& recorded) {
 
 }  // namespace
 
+std::string PropertyCheck::text() const {
+  std::string out = name;
+  if (!of.empty()) out += "(" + of + ")";
+  for (const auto& [key, value] : numbers) out += " " + key + "=" + std::to_string(value);
+  if (!poison.empty()) out += " poison=" + poison;
+  return out;
+}
+
 std::string print_case(const Case& c) {
   std::string out = "assay-case 1\n";
   for (const std::string& comment : c.comments)
@@ -108,6 +116,7 @@ std::string print_case(const Case& c) {
     out += "set " + point.operand + "[" + join(point.at) +
            "] = " + (point.text.empty() ? hex(point.bits) : point.text) + "\n";
   }
+  if (!c.property.name.empty()) out += "property " + c.property.text() + "\n";
   print_recorded(out, c.recorded);
   return out + "end\n";
 }

@@ -113,6 +113,17 @@ void draw_overrides(const Instance& instance, Random& random, Case& c);
 /// Values that tell places apart: two rows are never alike (covering.cpp).
 void telling_values(const Facts& facts, Random& random, Case& c);
 
+// --- properties (properties.cpp)
+// -------------------------------------------------------------------------
+/// Gives a valid case a property line, and changes what must change for it to show. False, and `c`
+/// as it was, when no small change makes it so. Batches may cost four times the limit.
+bool draw_property(const Contract& contract, const Property& stated, int64_t work_limit,
+                   Random& random, Case& c);
+/// The same for any property of the contract.
+bool draw_property(const Contract& contract, int64_t work_limit, Random& random, Case& c);
+/// Cases for each property of the contract, made from those of `out`.
+void add_properties(const Facts& facts, std::vector<Case>& out);
+
 // --- the whole (generate.cpp)
 // ---------------------------------------------------------------------
 /// The cheapest case of a contract: every choice first, every size least. Relations may forbid it.

@@ -73,11 +73,10 @@ void restore_listed(const Contract& contract, const std::map<std::string, int64_
 /// What one attempt to mend an invalid case gives up.
 bool mend(const Facts& facts, Case& c, int attempt, Random& random) {
   switch (attempt) {
-    case 0: {
-      if (c.overrides.empty()) return true;
+    case 0:
+      c.property = {};
       c.overrides.clear();
       return true;
-    }
     case 1:
       c.layouts.clear();
       return true;
@@ -235,7 +234,10 @@ std::optional<Instance> settle(const Facts& facts, Case& c, int64_t work_limit, 
   return std::nullopt;
 }
 
-Case generate_case(const Contract& contract, Seed seed, int64_t work_limit) {
+namespace {
+
+/// One case of the contract, without a property.
+Case generate_plain(const Contract& contract, Seed seed, int64_t work_limit) {
   const Facts facts(contract);
   Random random(seed.value);
   constexpr int kAttempts = 40;
@@ -268,6 +270,17 @@ Case generate_case(const Contract& contract, Seed seed, int64_t work_limit) {
   }
   check_case_against(contract, least, contract.path);  // says which relation nothing satisfies
   return least;
+}
+
+}  // namespace
+
+Case generate_case(const Contract& contract, Seed seed, int64_t work_limit) {
+  // A comparison runs the kernel twice or three times: one case in eight.
+  constexpr double kCompared = 0.125;
+  Case c = generate_plain(contract, seed, work_limit);
+  Random random(stream_key(seed.value, 1));
+  if (random.chance(kCompared)) draw_property(contract, work_limit, random, c);
+  return c;
 }
 
 }  // namespace assay

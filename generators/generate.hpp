@@ -15,7 +15,8 @@ struct Seed {
 };
 
 /// The first cases of any run: small ones that together touch every pair of a dtype, knob value or
-/// flag with another one at least once (and value classes and sizes in turn). Deterministic, without a seed.
+/// flag with another one at least once (and value classes and sizes in turn), and compare each
+/// property of the contract. Deterministic, without a seed.
 std::vector<Case> covering_cases(const Contract& contract);
 
 /// One case; equal (contract, seed) give equal cases. `work_limit` bounds the estimate of the work

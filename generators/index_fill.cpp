@@ -9,6 +9,7 @@
 #include "generators/liveness.hpp"
 #include "generators/value_fill.hpp"
 #include "generators/values.hpp"
+#include "generators/variation.hpp"
 
 namespace assay {
 namespace {
@@ -154,7 +155,7 @@ void poison_dead(const Instance& instance, const Tensor& tensor, const Chunk& ch
   if (!tensor.spec->live || tensor.spec->dead == Dead::in_range || !can_be_dead(tensor)) return;
   const int size = byte_size(tensor.dtype);
   const bool none = tensor.spec->dead == Dead::none;
-  const uint64_t poison = none ? ~uint64_t{0} : poison_bits(tensor.dtype);
+  const uint64_t poison = none ? ~uint64_t{0} : padding_bits(instance, tensor.dtype);
   Liveness live(instance, tensor);
   for (int i = 0; i < chunk.count; ++i) {
     if (!live.at(chunk.first + i * chunk.step)) std::memcpy(out + i * size, &poison, size);

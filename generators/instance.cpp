@@ -6,6 +6,7 @@
 #include <limits>
 #include <set>
 
+#include "generators/variation.hpp"
 #include "kernels_under_test/limits.hpp"
 
 namespace assay {
@@ -90,6 +91,7 @@ class Resolver {
     resolve_launches();
     check_relations();
     check_blocks();
+    check_property();
     resolve_values();
   }
 
@@ -121,6 +123,7 @@ class Resolver {
   void resolve_launch(const LaunchSpec& spec, int position);
   void check_relations();
   void check_blocks();
+  void check_property();
   void resolve_values();
 
   const Contract& contract_;
@@ -537,6 +540,12 @@ void Resolver::check_blocks() {
                tensor.spec->name + "'");
     }
   }
+}
+
+void Resolver::check_property() {
+  if (the_case().property.name.empty()) return;
+  const auto [problem, key] = property_problem(contract_, the_case());
+  if (!problem.empty()) fail(key, problem);
 }
 
 void Resolver::resolve_values() {

@@ -73,12 +73,16 @@ struct Box {
   bool holds(const std::vector<int64_t>& at) const;  ///< one coordinate a range
 };
 
+struct Derivation;  // generators/variation.hpp
+
 struct Instance {
   const Contract* contract = nullptr;
   Case the_case;
   std::map<std::string, int64_t> names;  ///< sizes, derived values, knobs, flags
   std::vector<Tensor> tensors;           ///< one an argument
   std::vector<ResolvedLaunch> launches;  ///< those whose `when` holds
+  /// Of a property's other run: what its values are made from. Null: the case says it all.
+  std::shared_ptr<const Derivation> derivation;
 
   const Tensor* find(std::string_view operand) const;
   int64_t evaluate(const Expr& expr) const;  ///< sizes, stride(x, d), size(dim), numel(x), scalars

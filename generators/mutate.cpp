@@ -3,6 +3,7 @@
 
 #include "generators/draft.hpp"
 #include "generators/values.hpp"
+#include "generators/variation.hpp"
 #include "kernels_under_test/variants.hpp"
 
 namespace assay {
@@ -177,6 +178,15 @@ void mutate_far(const Facts& facts, Random& random, Case& c) {
   if (drawn) c = std::move(far);
 }
 
+/// Another property to be compared by, or none.
+void mutate_property(const Contract& contract, Random& random, Case& c) {
+  if (!c.property.name.empty() && random.chance(0.5)) {
+    c.property = {};
+  } else if (if_valid(contract, c)) {
+    draw_property(contract, 1 << 16, random, c);
+  }
+}
+
 void mutate_once(const Facts& facts, const Instance& instance, Random& random, Case& c) {
   const int64_t which = random.below(100);
   if (which < 25) {
@@ -191,8 +201,10 @@ void mutate_once(const Facts& facts, const Instance& instance, Random& random, C
     mutate_overrides(instance, random, c);
   } else if (which < 92) {
     mutate_variant(facts.contract, random, c);
-  } else if (which < 96) {
+  } else if (which < 95) {
     mutate_blocks(facts, instance, random, c);
+  } else if (which < 97) {
+    mutate_property(facts.contract, random, c);
   } else {
     mutate_far(facts, random, c);
   }
@@ -205,6 +217,7 @@ void drop_strays(const Contract& contract, Case& c) {
   bare.values.clear();
   bare.overrides.clear();
   bare.blocks.clear();
+  bare.property = {};
   std::optional<Instance> instance = if_valid(contract, bare);
   if (!instance) {
     bare.layouts = c.layouts;  // a relation over strides may need them
@@ -231,6 +244,7 @@ void drop_strays(const Contract& contract, Case& c) {
     const auto& grid = instance->launches[0].grid;
     std::erase_if(c.blocks, [&](int64_t block) { return block >= grid[0] * grid[1] * grid[2]; });
   }
+  if (!c.property.name.empty() && !property_problem(contract, c).first.empty()) c.property = {};
 }
 
 /// Keeps the layouts that still fit; the others become contiguous.
@@ -241,6 +255,7 @@ void drop_layouts(const Contract& contract, Case& c) {
     alone.values.clear();
     alone.overrides.clear();
     alone.blocks.clear();
+    alone.property = {};
     if (!if_valid(contract, alone)) c.layouts.erase(operand);
   }
 }
@@ -298,6 +313,7 @@ Case cross_cases(const Contract& contract, const Case& a, const Case& b, Seed se
   cross(&Case::layouts);
   cross(&Case::blocks);
   cross(&Case::overrides);
+  cross(&Case::property);
   cross(&Case::value_seed);
   cross(&Case::block_seed);
   cross(&Case::warp_seed);

@@ -36,6 +36,7 @@ void keep_what_fits(const Contract& contract, Case& c) {
   bare.layouts.clear();
   bare.overrides.clear();
   bare.blocks.clear();
+  bare.property = {};
   try {
     const Instance instance = instantiate(contract, bare);
     std::erase_if(c.overrides, [&](const PointOverride& point) {
@@ -45,6 +46,14 @@ void keep_what_fits(const Contract& contract, Case& c) {
       }
       return false;
     });
+    if (const auto rows = c.property.numbers.find("count"); rows != c.property.numbers.end()) {
+      // Of the batch's rows, those that are left.
+      const SizeSpec* const size = size_along(contract, c.property.of);
+      const int64_t left = size == nullptr ? rows->second : c.sizes[size->name];
+      rows->second = std::max<int64_t>(1, std::min(rows->second, left - 1));
+      int64_t& first = c.property.numbers["first"];
+      first = std::max<int64_t>(0, std::min(first, left - rows->second));
+    }
     if (!c.blocks.empty() && instance.launches.size() == 1) {
       const auto& grid = instance.launches[0].grid;
       const int64_t last = grid[0] * grid[1] * grid[2] - 1;
@@ -192,10 +201,21 @@ void simpler_choices(const Contract& contract, const Case& original, Variations&
   }
 }
 
+void simpler_property(const Case& original, Variations& out) {
+  if (original.property.name.empty()) return;
+  out.add([](Case& c) { c.property = {}; });
+  if (!original.property.poison.empty()) out.add([](Case& c) { c.property.poison = "zero"; });
+  for (const auto& [key, value] : original.property.numbers) {
+    for (const int64_t simpler : {0, 1, 2})
+      out.add([&](Case& c) { c.property.numbers[key] = std::min(simpler, value); });
+  }
+}
+
 }  // namespace
 
 std::vector<Case> simpler_cases(const Contract& contract, const Case& c) {
   Variations out(contract, c);
+  simpler_property(c, out);
   simpler_sizes(contract, c, out);
   simpler_blocks(contract, c, out);
   simpler_layouts(c, out);

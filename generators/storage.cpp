@@ -5,19 +5,24 @@
 #include "generators/instance.hpp"
 #include "generators/storage_run.hpp"
 #include "generators/values.hpp"
+#include "generators/variation.hpp"
 
 namespace assay {
 namespace {
 
-void fill_poison(DType type, int64_t count, uint8_t* out) {
+void fill_with(uint64_t bits, DType type, int64_t count, uint8_t* out) {
   const int size = byte_size(type);
-  const uint64_t bits = poison_bits(type);
   uint64_t word = bits;
   for (int width = size; width < 8; width *= 2) word |= word << (8 * width);
   const int64_t bytes = count * size;
   int64_t at = 0;
   for (; at + 8 <= bytes; at += 8) std::memcpy(out + at, &word, 8);
   if (at < bytes) std::memcpy(out + at, &word, bytes - at);
+}
+
+/// What outputs and workspaces hold.
+void fill_poison(DType type, int64_t count, uint8_t* out) {
+  fill_with(poison_bits(type), type, count, out);
 }
 
 /// Storage positions [first, first + count) of the buffer.
@@ -30,7 +35,7 @@ void storage_elements(const Instance& instance, const Tensor& tensor, int64_t fi
     const StorageRun run = map.run_at(first);
     const int64_t length = std::min(run.length, count);
     if (run.padding) {
-      fill_poison(tensor.dtype, length, out);
+      fill_with(padding_bits(instance, tensor.dtype), tensor.dtype, length, out);
     } else {
       fill_values(instance, tensor, run.logical, run.logical_step, length, out);
     }

@@ -11,6 +11,7 @@
 #include "generators/hash.hpp"
 #include "generators/instance.hpp"
 #include "generators/values.hpp"
+#include "generators/variation.hpp"
 
 namespace assay {
 namespace {
@@ -607,6 +608,8 @@ void apply_overrides(const ValuePlan& plan, int size, int64_t first, int64_t ste
 
 void fill_values(const Instance& instance, const Tensor& tensor, int64_t first, int64_t step,
                  int64_t count, uint8_t* out) {
+  if (instance.derivation && instance.derivation->base)
+    return fill_derived(*instance.derivation, tensor, first, step, count, out);
   const ValuePlan& plan = tensor.plan;
   const int size = byte_size(tensor.dtype);
   const bool is_index = tensor.spec->kind == OperandKind::index || plan.is_prefix_summed;

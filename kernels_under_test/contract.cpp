@@ -239,12 +239,12 @@ Contract read_contract(const TomlValue& document, const std::string& path) {
   optional("oracle", read_oracle);
   optional("accuracy", read_accuracy);
   optional("policy", read_policy);
-  optional("properties", read_properties);
   optional("builds", read_builds);
   check_judged(document, contract);
   check_names(contract);
   check_entry(contract.source.entry, contract.source.where, contract);
   check_formula(contract);
+  optional("properties", read_properties);
   return contract;
 }
 

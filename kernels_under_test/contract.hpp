@@ -202,6 +202,29 @@ struct OracleSpec {
   const OracleRole* find(std::string_view role) const;
 };
 
+/// What must not change an answer (docs/properties.md).
+enum class PropertyKind {
+  rows_independent,  ///< how many rows run beside a row
+  padding_free,      ///< what padding and dead entries hold
+  repeatable,        ///< the order of blocks, the schedule of warps, a second run
+  layout_free,       ///< strides, offset and base address
+  knobs_free,        ///< the values of knobs
+  shift_invariant,   ///< a constant added to an input
+  scale_invariant,   ///< a power of two that multiplies an input
+};
+std::string_view name(PropertyKind kind);
+std::optional<PropertyKind> parse_property_kind(std::string_view text);
+
+/// One entry of `properties`: "rows_independent(rows)", "scale_invariant(x, eps = 0)".
+struct Property {
+  PropertyKind kind{};
+  std::string of;                  ///< the rows' dimension, or the input that is shifted or scaled
+  std::vector<std::string> knobs;  ///< of knobs_free: those that may change
+  std::string zero;  ///< of scale_invariant: a scalar with a list of values; it holds where this is 0
+  SourceLocation where;
+  std::string text() const;  ///< as a contract may state it
+};
+
 struct Contract {
   std::string name;
   std::string about;
@@ -221,14 +244,19 @@ struct Contract {
   std::vector<OracleSpec> oracles;  ///< judge the outputs that no line of `formula` defines
   Accuracy accuracy;
   Policy policy;
-  std::vector<std::string> properties;
+  std::vector<Property> properties;
   int64_t builds = 64;  ///< compiled variants that a sweep may use
   /// Accepted keys whose part is not built yet, "file:line: key".
   std::vector<std::string> not_yet;
 
   const OperandSpec* find_operand(std::string_view operand) const;
   const Ownership* find_ownership(std::string_view output) const;
+  const Property* find_property(PropertyKind kind, std::string_view of) const;
 };
+
+/// The size that is a dimension's whole extent, when some operand has the dimension and all that
+/// have it say the same; or null.
+const SizeSpec* size_along(const Contract& contract, std::string_view dimension);
 
 /// Reads and checks a contract file. Throws InputError (file:line:column, what was expected, the
 /// nearest valid name).

@@ -1,5 +1,4 @@
-// What decides whether an answer is right: formula or oracle, ownership, accuracy, policy,
-// properties.
+// What decides whether an answer is right: formula or oracle, ownership, accuracy, policy.
 #include <regex>
 
 #include "kernels_under_test/contract_parts.hpp"
@@ -276,22 +275,6 @@ void read_policy(const TomlValue& value, Contract& contract) {
                                            {"inf", CastOverflowPolicy::inf},
                                            {"nan", CastOverflowPolicy::nan},
                                            {"wrap", CastOverflowPolicy::wrap}});
-}
-
-void read_properties(const TomlValue& value, Contract& contract) {
-  const std::vector<std::string> known{"rows_independent", "repeatable",   "layout_free",
-                                       "knobs_free",       "padding_free", "shift_invariant",
-                                       "scale_invariant"};
-  for (const TomlValue& item : expect_array(value, "'properties'").items) {
-    const std::string& property = expect_string(item, "a property");
-    if (!contains(known, property))
-      throw InputError(item.text_where,
-                       "unknown property '" + property + "'" + suggestion(property, known));
-    if (contains(contract.properties, property))
-      throw InputError(item.text_where, "property '" + property + "' stands twice");
-    contract.properties.push_back(property);
-    note_later(contract, item.where, "property '" + property + "'");
-  }
 }
 
 }  // namespace assay

@@ -18,12 +18,13 @@ void read_source(const TomlValue& value, const std::string& folder, Contract& co
 void read_operands(const TomlValue& value, Contract& contract);
 /// `launch`: a table or an array of tables. Needs `args` and `source`.
 void read_launches(const TomlValue& value, Contract& contract);
-/// `formula`, `oracle`, `owns`, `accuracy`, `policy` and `properties`; absent ones are null.
+/// `formula`, `oracle`, `owns`, `accuracy` and `policy`.
 void read_formula(const TomlValue& value, Contract& contract);
 void read_oracle(const TomlValue& value, Contract& contract);
 void read_ownership(const TomlValue& value, Contract& contract);
 void read_accuracy(const TomlValue& value, Contract& contract);
 void read_policy(const TomlValue& value, Contract& contract);
+/// `properties`, checked against the formula. Needs all of the above.
 void read_properties(const TomlValue& value, Contract& contract);
 
 /// Every name in every expression outside the formula is known, and names are distinct.

@@ -241,7 +241,9 @@ LaunchConfig PtxDevice::configure(const Instance& instance, const ResolvedLaunch
   config.block_seed = instance.the_case.block_seed;
   config.warp_seed = instance.the_case.warp_seed;
   config.mma_errors.seed = options.adversarial_seed;
-  config.atomic_seed = options.adversarial_seed;
+  // Which lane of an atomic is first is as undefined as which warp is.
+  config.atomic_seed =
+      options.adversarial_seed != 0 ? options.adversarial_seed : instance.the_case.warp_seed;
   config.params = launch_parameters(instance, launch, entry, buffer_address);
   return config;
 }
@@ -340,8 +342,7 @@ void PtxDevice::launch_all(const Instance& instance, const std::vector<Program>&
 void PtxDevice::tell_strays(const Instance& instance, const std::vector<Program>& programs,
                             const RunOptions& options, StrayStores& strays, Run& run) {
   RunOptions plain = options;
-  plain.definedness = plain.wrap = plain.races = plain.barriers = plain.narrow = false;
-  plain.coverage = false;
+  plain.switch_off_checkers();
   machine_.renew_memory();
   add_operands(instance, plain);
   std::vector<Diagnostic> found;

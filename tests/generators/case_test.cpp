@@ -24,6 +24,7 @@ blocks 0,5,7-9
 set x[3,17] = nan
 set x[3,18] = 0x7e01
 set s[] = -1.5e-3
+property rows_independent(rows) count=1 first=17
 recorded kind=mismatch rule=R3 at=softmax.cu:41
 compiler nvrtc 13.0 sm_80
 program 0123456789abcdef
@@ -45,6 +46,9 @@ TEST(CaseText, ReadsEveryPart) {
   EXPECT_EQ(c.overrides[0].text, "nan");
   EXPECT_EQ(c.overrides[1].bits, 0x7e01u);
   EXPECT_TRUE(c.overrides[2].at.empty());
+  EXPECT_EQ(c.property.name, "rows_independent");
+  EXPECT_EQ(c.property.of, "rows");
+  EXPECT_EQ(c.property.numbers.at("first"), 17);
   EXPECT_EQ(c.recorded.line, 41);
   EXPECT_EQ(c.recorded.compiler, "nvrtc 13.0 sm_80");
   EXPECT_EQ(c.comments.size(), 3u);
@@ -54,6 +58,14 @@ TEST(CaseText, PrintsWhatItRead) {
   EXPECT_EQ(print_case(parse_case(kFull, "f.case")), kFull);
   const Case c = parse_case(kFull, "f.case");
   EXPECT_EQ(parse_case(print_case(c), "again"), c);
+}
+
+TEST(CaseText, ReadsAPropertysPoison) {
+  const std::string text = "assay-case 1\nkernel k\nproperty padding_free poison=one\nend\n";
+  const Case c = parse_case(text, "f");
+  EXPECT_EQ(c.property.poison, "one");
+  EXPECT_TRUE(c.property.of.empty());
+  EXPECT_EQ(print_case(c), text);
 }
 
 TEST(CaseText, AcceptsLooseLayout) {
@@ -107,6 +119,12 @@ INSTANTIATE_TEST_SUITE_P(
             "f:3:10: unknown layout key 'stride'; expected strides=, offset= or misalign="},
         Bad{"assay-case 1\nkernel k\nvalues x normal scale=nan\nend\n",
             "f:3:23: a number cannot be nan"},
+        Bad{"assay-case 1\nkernel k\nproperty rows_independent(rows count=1\nend\n",
+            "f:3:31: expected ')' after the property's argument"},
+        Bad{"assay-case 1\nkernel k\nproperty repeatable blocks=\nend\n",
+            "f:3:28: expected an integer"},
+        Bad{"assay-case 1\nkernel k\nproperty repeatable blocks=1 blocks=2\nend\n",
+            "f:3:30: 'property.blocks' is given twice (first in line 3)"},
         Bad{"assay-case 1\nkernel k\nblocks 5-2\nend\n",
             "f:3:8: a range of blocks runs from low to high"},
         Bad{"assay-case 1\nkernel k\nblocks 0-9223372036854775807\nend\n",

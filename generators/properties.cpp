@@ -1,0 +1,231 @@
+// Draws which property a case is compared by, and makes the case one in which it can show.
+#include <algorithm>
+
+#include "generators/draft.hpp"
+#include "generators/variation.hpp"
+#include "kernels_under_test/variants.hpp"
+
+namespace assay {
+namespace {
+
+constexpr int64_t kMostCost = 4;  // in limits of an ordinary case
+
+bool is_value(const OperandSpec& operand) {
+  return operand.kind == OperandKind::input || operand.kind == OperandKind::inout;
+}
+
+/// Sums of exact data come out alike in any order: most of these cases have ordinary data instead.
+void draw_inexact(const Contract& contract, Random& random, Case& c) {
+  if (random.chance(0.3)) return;
+  const Variant variant = c.variant();
+  for (const OperandSpec& operand : contract.args) {
+    if (is_value(operand) && is_floating(resolve_dtype(operand, variant)))
+      c.values[operand.name] = {"normal", {}};
+  }
+}
+
+/// What a case costs: a thread with one element to do costs as a few elements do.
+int64_t cost_of(const Instance& instance) {
+  int64_t cost = work_estimate(instance);
+  if (!instance.the_case.blocks.empty()) return cost;
+  for (const ResolvedLaunch& launch : instance.launches) {
+    __int128 threads = 1;
+    for (int axis = 0; axis < 3; ++axis) threads *= launch.grid[axis] * launch.block[axis];
+    cost += static_cast<int64_t>(std::min<__int128>(threads / 4, int64_t{1} << 40));
+  }
+  return cost;
+}
+
+/// Halves the largest other size until the case costs no more than `work_limit`.
+bool afford(const Contract& contract, const std::string& kept, int64_t work_limit, Case& c) {
+  for (int round = 0; round < 64; ++round) {
+    const std::optional<Instance> instance = if_valid(contract, c);
+    if (!instance) return false;
+    if (cost_of(*instance) <= work_limit) return true;
+    int64_t* largest = nullptr;
+    int64_t next = 0;
+    for (const SizeSpec& size : contract.sizes) {
+      int64_t& value = c.sizes[size.name];
+      const int64_t smaller =
+          size.in.empty() ? std::max(size.min, value / 2)
+                          : *std::min_element(size.in.begin(), size.in.end());
+      if (size.name == kept || smaller >= value || smaller < 1) continue;
+      if (largest == nullptr || value > *largest) {
+        largest = &value;
+        next = smaller;
+      }
+    }
+    if (largest == nullptr) return false;
+    *largest = next;
+  }
+  return false;
+}
+
+/// One of the other sizes as long as rows are in earnest: several elements for each thread.
+void lengthen(const Contract& contract, const std::string& kept, Random& random, Case& c) {
+  const SizeSpec& size = random.pick(contract.sizes);
+  if (size.name == kept || !size.in.empty()) return;
+  c.sizes[size.name] =
+      std::clamp(random.pick<int64_t>({100, 300, 513, 1000, 2049}), size.min, size.max);
+}
+
+/// Batches around the sizes at which a kernel may choose another way; a row alone most of all.
+bool draw_rows(const Contract& contract, const Property& stated, int64_t work_limit,
+               Random& random, Case& c) {
+  const SizeSpec& size = *size_along(contract, stated.of);
+  if (!c.blocks.empty()) return false;  // far sizes, of which a few blocks run
+  c.layouts.clear();
+  c.overrides.clear();
+  const int64_t before = c.sizes[size.name];
+  Case larger = c;
+  larger.sizes[size.name] = random.pick<int64_t>({2, 16, 255, 256, 257, 257});
+  if (!size.in.empty()) larger.sizes[size.name] = random.pick(size.in);
+  if (random.chance(0.5)) lengthen(contract, size.name, random, larger);
+  // A batch of 257 rows that are not short now and then.
+  const int64_t limit = random.chance(0.25) ? kMostCost * work_limit : work_limit;
+  if (afford(contract, size.name, limit, larger)) c = std::move(larger);
+  const int64_t rows = c.sizes[size.name];
+  if (rows < 1 || (rows == 1 && before < 2)) return false;
+  draw_inexact(contract, random, c);
+  std::vector<int64_t> counts{1, 1, 1};
+  for (const int64_t count : {2, 16, 255, 256}) {
+    if (count < rows) counts.push_back(count);
+  }
+  const int64_t count = random.pick(counts);
+  c.property.numbers = {{"count", count}, {"first", random.between(0, rows - count)}};
+  return true;
+}
+
+bool draw_padding(const Contract& contract, Random& random, Case& c) {
+  c.property.poison = random.pick(poison_names());
+  for (int attempt = 0; attempt < 4; ++attempt) {
+    Case bare = c;
+    bare.property = {};
+    const std::optional<Instance> instance = if_valid(contract, bare);
+    if (!instance) return false;
+    if (attempt > 0) {
+      draw_layouts(*instance, random, bare);
+      if (!if_valid(contract, bare)) continue;
+      c.layouts = bare.layouts;
+    }
+    const std::optional<Instance> whole = if_valid(contract, c);
+    if (whole && vary(*whole).why_none.empty()) return true;
+  }
+  return false;
+}
+
+bool draw_layout(const Contract& contract, Random& random, Case& c) {
+  for (int attempt = 0; attempt < 4; ++attempt) {
+    const std::optional<Instance> whole = if_valid(contract, c);
+    if (whole && vary(*whole).why_none.empty()) return true;
+    Case bare = c;
+    bare.property = {};
+    const std::optional<Instance> instance = if_valid(contract, bare);
+    if (!instance) return false;
+    draw_layouts(*instance, random, c);
+  }
+  return false;
+}
+
+bool draw_knobs(const Contract& contract, const Property& stated, Random& random, Case& c) {
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    Case other = c;
+    for (const std::string& name : stated.knobs) {
+      for (const Knob& knob : contract.knobs) {
+        if (knob.name == name) other.knobs[name] = random.pick(knob.values);
+      }
+    }
+    if (other.knobs == c.knobs || !admits_choices(contract, other.variant())) continue;
+    for (const std::string& name : stated.knobs) c.property.numbers[name] = other.knobs[name];
+    return true;
+  }
+  return false;
+}
+
+/// Small integers: a shift or a power of two is exact in every type, and dropping the maximum from
+/// a softmax overflows.
+bool draw_changed_values(const Contract& contract, const Property& stated, Random& random,
+                         Case& c) {
+  if (!c.blocks.empty()) return false;  // far sizes, of which a few blocks run
+  c.overrides.clear();
+  c.values[stated.of] = {"exact", {{"limit", 8}, {"step", 1}}};
+  if (!stated.zero.empty()) {
+    const auto& values = contract.find_operand(stated.zero)->values;
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (names_in(*values[i]).empty() && evaluate_real(*values[i], {}) == 0)
+        c.scalars[stated.zero] = static_cast<int64_t>(i);
+    }
+  }
+  for (int attempt = 0; attempt < 6; ++attempt) {
+    if (stated.kind == PropertyKind::shift_invariant) {
+      c.property.numbers["by"] = random.pick<int64_t>({1, 8, 64, 100, 120}) *
+                                 (random.chance(0.5) ? 1 : -1);
+    } else {
+      c.property.numbers["exponent"] =
+          random.pick<int64_t>({1, 2, 3, 8, 20}) * (random.chance(0.5) ? 1 : -1);
+    }
+    const std::optional<Instance> whole = if_valid(contract, c);
+    if (whole && vary(*whole).why_none.empty()) return true;
+  }
+  return false;
+}
+
+bool draw(const Contract& contract, const Property& stated, int64_t work_limit, Random& random,
+          Case& c) {
+  c.property = {std::string(name(stated.kind)), stated.of, {}, ""};
+  switch (stated.kind) {
+    case PropertyKind::rows_independent:
+      return draw_rows(contract, stated, work_limit, random, c);
+    case PropertyKind::padding_free:
+      return draw_padding(contract, random, c);
+    case PropertyKind::repeatable:
+      c.property.numbers = {{"blocks", random.between(1, 65535)},
+                            {"warps", random.between(1, 65535)}};
+      draw_inexact(contract, random, c);
+      return true;
+    case PropertyKind::layout_free:
+      return draw_layout(contract, random, c);
+    case PropertyKind::knobs_free:
+      return draw_knobs(contract, stated, random, c);
+    case PropertyKind::shift_invariant:
+    case PropertyKind::scale_invariant:
+      break;
+  }
+  return draw_changed_values(contract, stated, random, c);
+}
+
+}  // namespace
+
+bool draw_property(const Contract& contract, const Property& stated, int64_t work_limit,
+                   Random& random, Case& c) {
+  Case changed = c;
+  if (!draw(contract, stated, work_limit, random, changed)) return false;
+  const std::optional<Instance> whole = if_valid(contract, changed);
+  if (!whole || cost_of(*whole) > kMostCost * work_limit) return false;
+  if (!vary(*whole).why_none.empty()) return false;
+  c = std::move(changed);
+  return true;
+}
+
+bool draw_property(const Contract& contract, int64_t work_limit, Random& random, Case& c) {
+  if (contract.properties.empty()) return false;
+  return draw_property(contract, random.pick(contract.properties), work_limit, random, c);
+}
+
+void add_properties(const Facts& facts, std::vector<Case>& out) {
+  constexpr int kEach = 2;
+  constexpr int64_t kWork = 1 << 16;
+  const size_t ordinary = out.size();
+  for (size_t p = 0; p < facts.contract.properties.size(); ++p) {
+    int made = 0;
+    for (uint64_t attempt = 0; attempt < 12 && made < kEach && ordinary > 0; ++attempt) {
+      Random random(5000 + 100 * p + attempt);
+      Case c = out[(7 * p + attempt) % ordinary];
+      if (!draw_property(facts.contract, facts.contract.properties[p], kWork, random, c)) continue;
+      out.push_back(std::move(c));
+      ++made;
+    }
+  }
+}
+
+}  // namespace assay
