@@ -242,7 +242,7 @@ std::string property_text(Checker& checker, const CheckResult& result) {
             (d.element == d.other_element
                  ? ""
                  : ", its element " + std::to_string(d.other_element) + " in row-major order") +
-            "\n  " + store_text(checker, result, d.output, d.element);
+            "\n  " + store_text(checker.last_store(result, d.output, d.element));
   }
   return text;
 }

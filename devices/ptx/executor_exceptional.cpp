@@ -276,7 +276,8 @@ void Executor::tell_exceptional() {
   if (number == 0) return;
   const ExceptionEvent& event = trace_->event(number);
   const Site& site = event.code->sites[event.site];
-  Step step = step_of(*event.code->module, *site.function, *site.instruction, text_of(event.kind));
+  Step step =
+      ptx::step_of(*event.code->module, *site.function, *site.instruction, text_of(event.kind));
   step.block = event.block;
   step.thread = event.thread;
   step.value = value_text(event.operation);

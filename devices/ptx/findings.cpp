@@ -99,7 +99,7 @@ Step step_of(const Module& module, const Function& function, const Instruction& 
 Step Executor::step_at(int32_t site, std::string what) const {
   if (site >= 0) {
     const Site& s = code_->sites[site];
-    return step_of(*code_->module, *s.function, *s.instruction, std::move(what));
+    return ptx::step_of(*code_->module, *s.function, *s.instruction, std::move(what));
   }
   Step step;
   step.what = std::move(what);
