@@ -102,8 +102,9 @@ struct WarpState {
   uint32_t live = 0;   ///< lanes that have not exited
   uint32_t carry = 0;  ///< CC.CF of each lane
   uint32_t carry_undefined = 0;
-  std::vector<std::unique_ptr<TrailRow>> trails;  ///< by flag index; made where something is undefined
-  uint64_t trails_of = 0;                         ///< Code::serial
+  /// By flag index; made where something is undefined.
+  std::vector<std::unique_ptr<TrailRow>> trails;
+  uint64_t trails_of = 0;  ///< Code::serial
   std::unordered_map<uint64_t, Trail> local_trails;  ///< (lane << 32 | word)
   std::vector<Group> groups;
   AsyncState async;
@@ -117,9 +118,9 @@ struct BarrierState {
   int64_t arrived_threads = 0;  ///< by bar.arrive
   uint32_t popc = 0;            ///< bar.red: threads whose predicate was true
   uint32_t participants = 0;
-  uint32_t undefined = 0;       ///< bar.red: threads whose predicate was undefined
-  uint32_t surely = 0;          ///< bar.red: threads whose predicate was defined and true
-  Trail trail;                  ///< of an undefined predicate
+  uint32_t undefined = 0;  ///< bar.red: threads whose predicate was undefined
+  uint32_t surely = 0;     ///< bar.red: threads whose predicate was defined and true
+  Trail trail;             ///< of an undefined predicate
 };
 
 struct BlockState {

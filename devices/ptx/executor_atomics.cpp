@@ -94,8 +94,7 @@ void Executor::atomic(const MicroOp& op, uint32_t mask) {
 
 /// The undefined bits of the old value, which the instruction gives, and of the new one.
 void Executor::atomic_undefined(const MicroOp& op, Space space, int lane, const Target& at,
-                                uint64_t old, const uint64_t* operands,
-                                const uint64_t* undefined) {
+                                uint64_t old, const uint64_t* operands, const uint64_t* undefined) {
   const Site& site = code_->sites[op.site];
   const int bytes = site.element_bytes;
   uint64_t old_undefined = 0;
@@ -105,8 +104,7 @@ void Executor::atomic_undefined(const MicroOp& op, Space space, int lane, const 
   std::memset(at.state, kWritten, bytes);
   if ((old_undefined | undefined[0] | undefined[1]) == 0) return;
   const uint64_t address = address_[lane];
-  const Trail found =
-      old_undefined == 0 ? Trail() : trail_in_memory(op.site, space, lane, address);
+  const Trail found = old_undefined == 0 ? Trail() : trail_in_memory(op.site, space, lane, address);
   if (op.d != kNoSlot && op.fd != 0 && old_undefined != 0) {
     std::memcpy(undefined_row(op.fd, op.d, op.width) + lane * op.width, &old_undefined, op.width);
     trail_at(op.fd, lane) = found;

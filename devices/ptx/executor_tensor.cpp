@@ -65,7 +65,8 @@ void Executor::set_register_row(const FragmentRows& registers, size_t k, const u
   std::memcpy(undefined_row(registers.flags[k], registers.rows[k], 4), undefined, 4 * kLanes);
 }
 
-/// The trails of a register's undefined lanes; `trail_of_part(lane, byte)`: of its lowest such byte.
+/// The trails of a register's undefined lanes; `trail_of_part(lane, byte)`: of its lowest such
+/// byte.
 template <class F>
 void Executor::set_row_trails(const FragmentRows& registers, size_t k, F trail_of_part) {
   const uint32_t flag = registers.flags[k];
@@ -246,7 +247,8 @@ void Executor::note_undefined(const uint8_t* bad, size_t k, int parts, const uin
   for (int i = 0; i < kLanes * parts; ++i) {
     for (int b = 0; b < bytes; ++b) {
       if (bad[i * bytes + b] == 0) continue;
-      undefined[element[i]] = static_cast<uint16_t>(1 + kLanes * k + static_cast<size_t>(i / parts));
+      undefined[element[i]] =
+          static_cast<uint16_t>(1 + kLanes * k + static_cast<size_t>(i / parts));
     }
   }
 }
@@ -288,8 +290,8 @@ void Executor::set_fragment_trails(const FragmentRows& registers, size_t first, 
 }
 
 /// d = a * b + c. An undefined element of a spoils its row of d, one of b its column; of integers
-/// a defined zero is a factor that hides the other one. (0 * NaN is none: floating point has no such
-/// zero.)
+/// a defined zero is a factor that hides the other one. (0 * NaN is none: floating point has no
+/// such zero.)
 void Executor::matrix_product(const MicroOp& op, const Instruction& ins) {
   const FragmentRows& registers = code_->fragments[op.target];
   const Fragment& fa = fragment(ins, Matrix::a);

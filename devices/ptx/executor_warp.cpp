@@ -47,7 +47,8 @@ int shuffle_source(Shuffle mode, int lane, uint32_t b, uint32_t c, bool* in_rang
 MaskedBits combine(const Instruction& ins, MaskedBits x, MaskedBits y) {
   const auto a = static_cast<uint32_t>(x.bits), b = static_cast<uint32_t>(y.bits);
   const uint64_t any = x.undefined | y.undefined;
-  const bool less = ins.type == Type::s32 ? static_cast<int32_t>(b) < static_cast<int32_t>(a) : b < a;
+  const bool less =
+      ins.type == Type::s32 ? static_cast<int32_t>(b) < static_cast<int32_t>(a) : b < a;
   switch (ins.atom) {
     case Atom::add:
       return {a + b, undefined_sum(x, y)};
@@ -335,7 +336,8 @@ void Executor::vote(WarpState&, const std::vector<Participant>& all) {
     });
   }
   // A defined vote may decide.
-  const bool some_true = (truth & ~unsure.mask) != 0, some_false = (mask & ~truth & ~unsure.mask) != 0;
+  const bool some_true = (truth & ~unsure.mask) != 0,
+             some_false = (mask & ~truth & ~unsure.mask) != 0;
   const bool open = unsure.mask != 0;
   for (const Participant& p : all) {
     switch (code_->sites[p.op->site].instruction->vote) {
@@ -350,9 +352,8 @@ void Executor::vote(WarpState&, const std::vector<Participant>& all) {
                                  open && !(some_true && some_false), unsure);
         break;
       default:
-        for_lanes(p.mask, [&](int lane) {
-          set_collective(*p.op, lane, truth, unsure.mask, unsure);
-        });
+        for_lanes(p.mask,
+                  [&](int lane) { set_collective(*p.op, lane, truth, unsure.mask, unsure); });
         break;
     }
   }

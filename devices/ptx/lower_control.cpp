@@ -212,7 +212,8 @@ void Lowering::emit_call(const Instruction& ins) {
   for (size_t i = 0; i < callee.variables.size(); ++i) {
     const int64_t at = there.variables[i];
     if (at < 0) continue;
-    call.fresh.emplace_back(static_cast<int32_t>(at), static_cast<int32_t>(callee.variables[i].bytes));
+    call.fresh.emplace_back(static_cast<int32_t>(at),
+                            static_cast<int32_t>(callee.variables[i].bytes));
   }
   for (size_t i = 0; i < there.results.size(); ++i) {
     call.fresh.emplace_back(static_cast<int32_t>(there.results[i]),

@@ -31,10 +31,10 @@ bool is_integer_of(Type type, int bytes) {
 UndefinedStep undefined_step(const Instruction& ins) {
   switch (table()[ins.row].definedness) {
     case DefinednessRule::bitwise:
-      return ins.op == Op::and_    ? UndefinedStep::and_
-             : ins.op == Op::or_   ? UndefinedStep::or_
-             : ins.op == Op::lop3  ? UndefinedStep::lop3
-                                   : UndefinedStep::bits;
+      return ins.op == Op::and_   ? UndefinedStep::and_
+             : ins.op == Op::or_  ? UndefinedStep::or_
+             : ins.op == Op::lop3 ? UndefinedStep::lop3
+                                  : UndefinedStep::bits;
     case DefinednessRule::arithmetic:
       return ins.op == Op::add   ? UndefinedStep::sum
              : ins.op == Op::mul ? UndefinedStep::product

@@ -55,8 +55,9 @@ void copy_lane(uint8_t* to, const uint8_t* from, int width) {
 
 uint64_t element(const uint8_t* row, int width, int lane) {
   const uint8_t* at = row + lane * width;
-  return width == 2 ? word_at<uint16_t>(at) : width == 4 ? word_at<uint32_t>(at)
-                                                         : word_at<uint64_t>(at);
+  return width == 2   ? word_at<uint16_t>(at)
+         : width == 4 ? word_at<uint32_t>(at)
+                      : word_at<uint64_t>(at);
 }
 
 MaskedBits masked(const uint8_t* row, const uint8_t* undefined, int width, int lane) {
@@ -70,9 +71,7 @@ struct Spoiler {
   int width;
 
   void lanes(uint32_t undefined) const {
-    for_lanes(undefined, [&](int lane) {
-      copy_lane(result + lane * width, kAllUndefined, width);
-    });
+    for_lanes(undefined, [&](int lane) { copy_lane(result + lane * width, kAllUndefined, width); });
   }
   void by(const uint8_t* source, int stride, int read) const {
     if (source == kAllDefined) return;
@@ -102,8 +101,8 @@ Sign sign_of(Type type) {
   }
 }
 
-/// Whether a comparison of integers comes out the same whatever the undefined bits are: some defined
-/// bit differs, or the ranges of the two values lie apart.
+/// Whether a comparison of integers comes out the same whatever the undefined bits are: some
+/// defined bit differs, or the ranges of the two values lie apart.
 bool surely_compares(Compare compare, Sign type, MaskedBits a, MaskedBits b, int width) {
   const uint64_t sign = type == Sign::is_signed ? uint64_t{1} << (8 * width - 1) : 0;
   const auto least = [&](MaskedBits x) { return (x.bits ^ sign) & ~x.undefined; };
@@ -130,7 +129,8 @@ bool surely_compares(Compare compare, Sign type, MaskedBits a, MaskedBits b, int
 /// Elements of `to` bytes from those of `from` bytes: one is undefined as a whole or not at all.
 void spread_elements(uint8_t* result, const uint8_t* source, int count, int to, int from) {
   for (int i = 0; i < count; ++i) {
-    if (any_byte(source + i * from, from)) std::memset(result + i * to, 0xff, static_cast<size_t>(to));
+    if (any_byte(source + i * from, from))
+      std::memset(result + i * to, 0xff, static_cast<size_t>(to));
   }
 }
 
@@ -333,8 +333,8 @@ void Executor::shadow_predicates(const MicroOp& op, uint32_t mask, const Rows& r
   if (op.p1 == kNoSlot && op.p2 == kNoSlot) return;
   const Instruction& ins = *code_->sites[op.site].instruction;
   const int width = op.source_width == 0 ? 4 : op.source_width;
-  uint32_t compared = undefined_lanes(op.fa, op.a, width, mask) |
-                      undefined_lanes(op.fb, op.b, width, mask);
+  uint32_t compared =
+      undefined_lanes(op.fa, op.a, width, mask) | undefined_lanes(op.fb, op.b, width, mask);
   if (const Sign sign = sign_of(ins.type); ins.op == Op::setp && sign != Sign::no_integer) {
     for_lanes(compared, [&](int lane) {
       const MaskedBits a = masked(row(op.a), undefined_source(op.fa, op.a), width, lane);

@@ -44,8 +44,8 @@ struct Trail {
   };
   Source source = Source::unknown;
   Space space = Space::generic;
-  uint8_t passed = 0;     ///< sites in `sites`
-  bool shortened = false; ///< older ones fell out
+  uint8_t passed = 0;      ///< sites in `sites`
+  bool shortened = false;  ///< older ones fell out
   int32_t site = -1;
   int32_t thread = -1;  ///< linear, in its block
   int64_t block = -1;   ///< linear

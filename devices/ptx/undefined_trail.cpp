@@ -53,7 +53,8 @@ const char* verb(const MicroOp& op) {
 
 }  // namespace
 
-/// The registers that make an instruction's result undefined, and in which lanes of `mask` they are.
+/// The registers that make an instruction's result undefined, and in which lanes of `mask` they
+/// are.
 UndefinedSources Executor::undefined_sources(const MicroOp& op, uint32_t mask) const {
   UndefinedSources sources;
   const int width = op.source_width == 0 ? op.width : op.source_width;
@@ -84,8 +85,8 @@ Trail Executor::new_trail(Trail::Source source, int32_t site, int lane) const {
   return trail;
 }
 
-/// The trail of an undefined register, which the instruction at `site` reads: one of a register that
-/// nothing wrote begins with its first reader.
+/// The trail of an undefined register, which the instruction at `site` reads: one of a register
+/// that nothing wrote begins with its first reader.
 const Trail& Executor::trail_of(uint32_t flag, int lane, int32_t site) {
   Trail& trail = trail_at(flag, lane);
   if (trail.source == Trail::Source::unknown) {
@@ -130,8 +131,8 @@ void Executor::hand_on(const MicroOp& op, uint32_t to, uint32_t lanes,
   }
 }
 
-/// Computing steps are told once a source line, others once a line and operation: an unrolled loop of
-/// shuffles is one step.
+/// Computing steps are told once a source line, others once a line and operation: an unrolled loop
+/// of shuffles is one step.
 void Executor::pass(Trail& trail, const MicroOp& op) const {
   const Site& here = code_->sites[op.site];
   const auto same_line = [&](int32_t site) {
@@ -164,10 +165,10 @@ Trail Executor::trail_in_memory(int32_t site, Space space, int lane, uint64_t ad
     const auto found = trails.find(key);
     return found == trails.end() ? nullptr : &found->second;
   };
-  const Trail* stored = space == Space::shared ? known(warp_->block->shared_trails, word_of(address))
-                        : space == Space::local
-                            ? known(warp_->local_trails, word_of_lane(lane, address))
-                            : known(global_trails_, word_of(address));
+  const Trail* stored =
+      space == Space::shared  ? known(warp_->block->shared_trails, word_of(address))
+      : space == Space::local ? known(warp_->local_trails, word_of_lane(lane, address))
+                              : known(global_trails_, word_of(address));
   const bool pending = space == Space::shared && copy_is_pending(address);
   if (stored != nullptr && !pending) {
     Trail trail = *stored;
@@ -284,8 +285,8 @@ Step Executor::first_step(const Trail& trail) const {
 /// A finding of an undefined value, with the steps from where it was first read to its use.
 void Executor::report_undefined(const MicroOp& op, int lane, std::string message,
                                 const Trail& trail, std::string use, std::string operand) {
-  Diagnostic& d = report(DiagnosticKind::uninitialised, op.site, lane, std::move(message),
-                         std::move(operand));
+  Diagnostic& d =
+      report(DiagnosticKind::uninitialised, op.site, lane, std::move(message), std::move(operand));
   if (d.count > 1 || !d.steps.empty()) return;
   d.steps.push_back(first_step(trail));
   Step last = step_at(op.site, std::move(use));
@@ -328,7 +329,8 @@ void Executor::report_operand(const MicroOp& op, uint32_t flag, uint32_t undefin
   if (undefined == 0) return;
   const int lane = std::countr_zero(undefined);
   report_undefined(op, lane,
-                   std::string("the ") + what + " of " + code_->sites[op.site].instruction->spelling +
+                   std::string("the ") + what + " of " +
+                       code_->sites[op.site].instruction->spelling +
                        " depends on an uninitialised value",
                    trail_of(flag, lane, op.site), what);
 }

@@ -103,8 +103,8 @@ uint8_t garbage(int kind, uint64_t at) {
 
 /// What several garbages made of one input.
 struct Trials {
-  bool told = false;         ///< some run ended early or branched on garbage, and a finding said so
-  std::string fault;         ///< what must not be
+  bool told = false;  ///< some run ended early or branched on garbage, and a finding said so
+  std::string fault;  ///< what must not be
   Bytes changed, marks;
 };
 
@@ -237,7 +237,8 @@ Bytes markable(const ConformKernel& kernel, const uint8_t* undefined) {
     case DefinednessRule::half2:
       for (int b = 0; b < width; ++b) {
         const int half = b / 2 * 2;
-        may[static_cast<size_t>(b)] = element(0, half, 2) || element(1, half, 2) || element(2, half, 2);
+        may[static_cast<size_t>(b)] =
+            element(0, half, 2) || element(1, half, 2) || element(2, half, 2);
       }
       break;
     case DefinednessRule::pairs: {
@@ -259,7 +260,8 @@ Bytes markable(const ConformKernel& kernel, const uint8_t* undefined) {
 class Failures {
  public:
   void add(const std::string& title, const std::string& text) {
-    if (++count_[title] == 1 && count_.size() <= 40) std::printf("%s: %s\n", title.c_str(), text.c_str());
+    if (++count_[title] == 1 && count_.size() <= 40)
+      std::printf("%s: %s\n", title.c_str(), text.c_str());
   }
   size_t spellings() const { return count_.size(); }
 
@@ -272,13 +274,12 @@ void judge_kernel(UndefinedEmulator& emulator, const ConformKernel& kernel, Fail
   Bytes in(kConformThreads * kTupleBytes), undefined(in.size());
   Random random(counter_hash(5, std::hash<std::string>{}(kernel.title)));
   for (int64_t t = 0; t < kConformThreads; ++t) {
-    std::memcpy(in.data() + t * kTupleBytes, &tuples[static_cast<size_t>(random.below(4 * kConformThreads))],
-                kTupleBytes);
+    std::memcpy(in.data() + t * kTupleBytes,
+                &tuples[static_cast<size_t>(random.below(4 * kConformThreads))], kTupleBytes);
     pick_undefined(random, kernel, undefined.data() + t * kTupleBytes);
   }
   emulator.choose(kernel.entry);
-  const Trials trials =
-      try_garbage(emulator, in, undefined, kConformThreads * kAnswerBytes, false);
+  const Trials trials = try_garbage(emulator, in, undefined, kConformThreads * kAnswerBytes, false);
   if (!trials.fault.empty()) failures.add(kernel.title, trials.fault);
   if (trials.told) return failures.add(kernel.title, "a finding where nothing is judged");
   for (int64_t t = 0; t < kConformThreads; ++t) {
@@ -288,7 +289,8 @@ void judge_kernel(UndefinedEmulator& emulator, const ConformKernel& kernel, Fail
     const Bytes may = markable(kernel, bad);
     for (int b = 0; b < kAnswerBytes; ++b) {
       const bool too_few = changed[b] && !marks[b];
-      const bool too_many = marks[b] && (!may[static_cast<size_t>(b)] || (moves_bits(kernel, bad) && !changed[b]));
+      const bool too_many =
+          marks[b] && (!may[static_cast<size_t>(b)] || (moves_bits(kernel, bad) && !changed[b]));
       if (!too_few && !too_many) continue;
       failures.add(kernel.title, std::string(too_few ? "unmarked" : "marked for nothing") +
                                      ": undefined " + hex(bad, kTupleBytes) + ", of " +
@@ -372,9 +374,9 @@ std::string without_order(const ConformProgram& program) {
     default:
       return program.title;
   }
-  static const std::set<std::string> order = {"weak", "volatile", "relaxed", "acquire", "release",
-                                              "acq_rel", "cta", "gpu", "sys", "nc", "ca", "cg", "cs",
-                                              "lu", "cv", "wb", "wt"};
+  static const std::set<std::string> order = {
+      "weak", "volatile", "relaxed", "acquire", "release", "acq_rel", "cta", "gpu", "sys",
+      "nc",   "ca",       "cg",      "cs",      "lu",      "cv",      "wb",  "wt"};
   std::string kept;
   std::stringstream words(program.title);
   for (std::string word; std::getline(words, word, '.');) {

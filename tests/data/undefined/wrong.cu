@@ -12,7 +12,7 @@ __global__ void arithmetic(float* y, const float* x, int n) {
   const int t = threadIdx.x;
   if (t < n) tile[t] = x[t];
   __syncthreads();
-  const float v = tile[t];  // arithmetic read
+  const float v = tile[t];    // arithmetic read
   const float third = v / 3;  // arithmetic step
   y[t] = third + 1;           // arithmetic use
 }

@@ -59,7 +59,8 @@ TEST(Shadow, CombinedPredicatesAreDecidedByDefinedOnes) {
   EXPECT_EQ(undefined(unknown + "setp.gt.u32 %p1, %r1, 100; and.pred %p3, %p1, %p2;" + give), 0);
   EXPECT_EQ(undefined(unknown + "setp.gt.u32 %p1, %r1, 100; or.pred %p3, %p1, %p2;" + give), 1);
   // The second result of setp is `not compared` and the operand.
-  EXPECT_EQ(undefined(unknown + "setp.gt.and.u32 %p3|%p4, %r1, 100, %p2; selp.u32 %r2, 1, 0, %p4;"), 1);
+  EXPECT_EQ(undefined(unknown + "setp.gt.and.u32 %p3|%p4, %r1, 100, %p2; selp.u32 %r2, 1, 0, %p4;"),
+            1);
 }
 
 TEST(Shadow, CarriesGuardsAndCalls) {
@@ -88,14 +89,15 @@ TEST(Shadow, ACalledFunctionBeginsWithNothing) {
       return "{ .param .b32 p; .param .b32 v; st.param.b32 [p], " + std::to_string(argument) +
              "; call.uni (v), f, (p); ld.param.b32 %r2, [v]; }";
     };
-    Runner r(Runner::kernel("ld.param.u64 %rd1, [a];" + call(1) + call(second) +
-                                "st.global.u32 [%rd1], %r2;",
-                            function));
+    Runner r(Runner::kernel(
+        "ld.param.u64 %rd1, [a];" + call(1) + call(second) + "st.global.u32 [%rd1], %r2;",
+        function));
     const uint64_t a = r.array<uint32_t>("a", {0}, true, true, true);
     EXPECT_EQ(r.run({a}, threads(1)), RunStatus::completed) << r.all_messages();
     return r.count(DiagnosticKind::uninitialised);
   };
-  for (const char* body : {"@%q mov.u32 %x, 7;", "@%q st.local.u32 [own], 7; ld.local.u32 %x, [own];"}) {
+  for (const char* body :
+       {"@%q mov.u32 %x, 7;", "@%q st.local.u32 [own], 7; ld.local.u32 %x, [own];"}) {
     EXPECT_EQ(calls(body, 1), 0) << body;
     EXPECT_EQ(calls(body, 0), 1) << body;
   }
@@ -126,7 +128,8 @@ TEST(Shadow, OperandsThatDecideWhoTakesPart) {
   // Any lane may be named; what comes of it is undefined.
   EXPECT_EQ(undefined("shfl.sync.idx.b32 %r2, %r1, %r9, 31, -1;"), 1);
   EXPECT_EQ(undefined("shfl.sync.idx.b32 %r3, %r1, %r9, 31, -1; mov.u32 %r2, 0;"), 0);
-  EXPECT_EQ(undefined("cvt.u64.u32 %rd5, %r9; isspacep.shared %p3, %rd5; selp.u32 %r2, 1, 0, %p3;"), 1);
+  EXPECT_EQ(undefined("cvt.u64.u32 %rd5, %r9; isspacep.shared %p3, %rd5; selp.u32 %r2, 1, 0, %p3;"),
+            1);
 }
 
 TEST(Shadow, AtomicsInSharedMemory) {

@@ -20,8 +20,9 @@ class UndefinedKernels : public ::testing::Test {
     const bool halves = entry == "matrix" || entry == "half_pair";
     const bool indexed = entry == "index" || entry == "gather_in_warp";
     const uint64_t y = r.array<uint32_t>("y", std::vector<uint32_t>(256), true, true, true);
-    const uint64_t x = halves ? r.array<uint16_t>("x", std::vector<uint16_t>(512, 0x3c00), false)
-                              : r.array<uint32_t>("x", std::vector<uint32_t>(512, 0x3f800000), false);
+    const uint64_t x = halves
+                           ? r.array<uint16_t>("x", std::vector<uint16_t>(512, 0x3c00), false)
+                           : r.array<uint32_t>("x", std::vector<uint32_t>(512, 0x3f800000), false);
     std::vector<uint32_t> order(64);
     std::iota(order.begin(), order.end(), 0);
     const uint64_t o = r.array<uint32_t>("order", order, false);
@@ -29,8 +30,8 @@ class UndefinedKernels : public ::testing::Test {
     return indexed ? std::vector<uint64_t>{y, x, o, n} : std::vector<uint64_t>{y, x, n};
   }
   static LaunchConfig shape(const std::string& entry) {
-    const bool block = entry == "arithmetic" || entry == "branch" || entry == "index" ||
-                       entry == "handed_on";
+    const bool block =
+        entry == "arithmetic" || entry == "branch" || entry == "index" || entry == "handed_on";
     return threads(block ? 64 : 32);
   }
 
@@ -40,7 +41,8 @@ class UndefinedKernels : public ::testing::Test {
     int number = 1;
     for (std::string line; std::getline(lines, line); ++number) {
       const size_t comment = line.find("// ");
-      if (comment != line.npos && line.find(entry + " " + word, comment) != line.npos) return number;
+      if (comment != line.npos && line.find(entry + " " + word, comment) != line.npos)
+        return number;
     }
     ADD_FAILURE() << entry << " " << word;
     return 0;
@@ -51,8 +53,8 @@ class UndefinedKernels : public ::testing::Test {
     for (uint64_t seed : {0, 1, 2}) {
       LaunchConfig config = shape(entry);
       config.warp_seed = seed;
-      ASSERT_EQ(r.run(arrays(r, entry), config, entry), RunStatus::completed)
-          << entry << "\n" << r.all_messages();
+      ASSERT_EQ(r.run(arrays(r, entry), config, entry), RunStatus::completed) << entry << "\n"
+                                                                              << r.all_messages();
       EXPECT_TRUE(r.diagnostics().empty()) << entry << "\n" << r.all_messages();
     }
   }
@@ -61,7 +63,8 @@ class UndefinedKernels : public ::testing::Test {
   Diagnostic found(const std::string& entry) {
     Runner r(text("wrong.ptx"));
     EXPECT_EQ(r.run(arrays(r, entry), shape(entry), entry), RunStatus::completed)
-        << entry << "\n" << r.all_messages();
+        << entry << "\n"
+        << r.all_messages();
     std::vector<Diagnostic> all;
     for (const Diagnostic& d : r.diagnostics()) {
       if (d.kind == DiagnosticKind::uninitialised) all.push_back(d);
@@ -72,7 +75,8 @@ class UndefinedKernels : public ::testing::Test {
     std::string steps = d.message + "\n";
     for (const Step& step : d.steps) steps += "  " + step.text() + "\n";
     SCOPED_TRACE(entry + ": " + steps);
-    if (std::getenv("ASSAY_SHOW_STEPS") != nullptr) std::printf("%s: %s", entry.c_str(), steps.c_str());
+    if (std::getenv("ASSAY_SHOW_STEPS") != nullptr)
+      std::printf("%s: %s", entry.c_str(), steps.c_str());
     EXPECT_EQ(d.file, "wrong.cu");
     EXPECT_EQ(d.line, line_of(entry, "use"));
     EXPECT_GE(d.steps.size(), 2u);
@@ -89,10 +93,9 @@ class UndefinedKernels : public ::testing::Test {
 };
 
 TEST_F(UndefinedKernels, RightTwinsAreLeftAlone) {
-  for (const char* entry :
-       {"arithmetic", "shuffle_reduction", "matrix", "integer_matrix", "branch", "index",
-        "handed_on", "copy_not_awaited", "half_pair", "atomic_sum", "ballot", "gather_in_warp",
-        "integer_masks"}) {
+  for (const char* entry : {"arithmetic", "shuffle_reduction", "matrix", "integer_matrix", "branch",
+                            "index", "handed_on", "copy_not_awaited", "half_pair", "atomic_sum",
+                            "ballot", "gather_in_warp", "integer_masks"}) {
     clean(entry);
   }
 }
