@@ -106,8 +106,8 @@ struct WarpState {
   uint32_t live = 0;   ///< lanes that have not exited
   uint32_t carry = 0;  ///< CC.CF of each lane
   uint32_t carry_undefined = 0;
-  std::vector<std::unique_ptr<TrailRow>>
-      trails;              ///< by flag index; made where something is undefined
+  /// By flag index; made where something is undefined.
+  std::vector<std::unique_ptr<TrailRow>> trails;
   uint64_t trails_of = 0;  ///< Code::serial
   std::unordered_map<uint64_t, Trail> local_trails;  ///< (lane << 32 | word)
   std::vector<Group> groups;
