@@ -31,7 +31,7 @@ int64_t cost_of(const Instance& instance) {
   for (const ResolvedLaunch& launch : instance.launches) {
     __int128 threads = 1;
     for (int axis = 0; axis < 3; ++axis) threads *= launch.grid[axis] * launch.block[axis];
-    cost += static_cast<int64_t>(std::min<__int128>(threads / 4, int64_t{1} << 40));
+    cost += static_cast<int64_t>(std::min<__int128>(threads / 8, int64_t{1} << 40));
   }
   return cost;
 }
@@ -63,8 +63,12 @@ bool afford(const Contract& contract, const std::string& kept, int64_t work_limi
 
 /// One of the other sizes as long as rows are in earnest: several elements for each thread.
 void lengthen(const Contract& contract, const std::string& kept, Random& random, Case& c) {
-  const SizeSpec& size = random.pick(contract.sizes);
-  if (size.name == kept || !size.in.empty()) return;
+  std::vector<const SizeSpec*> others;
+  for (const SizeSpec& size : contract.sizes) {
+    if (size.name != kept && size.in.empty()) others.push_back(&size);
+  }
+  if (others.empty()) return;
+  const SizeSpec& size = *random.pick(others);
   c.sizes[size.name] =
       std::clamp(random.pick<int64_t>({100, 300, 513, 1000, 2049}), size.min, size.max);
 }
@@ -80,9 +84,10 @@ bool draw_rows(const Contract& contract, const Property& stated, int64_t work_li
   Case larger = c;
   larger.sizes[size.name] = random.pick<int64_t>({2, 16, 255, 256, 257, 257});
   if (!size.in.empty()) larger.sizes[size.name] = random.pick(size.in);
-  if (random.chance(0.5)) lengthen(contract, size.name, random, larger);
-  // A batch of 257 rows that are not short now and then.
-  const int64_t limit = random.chance(0.25) ? kMostCost * work_limit : work_limit;
+  // A batch of 257 rows that are not short, now and then.
+  const bool in_earnest = random.chance(0.3);
+  if (in_earnest) lengthen(contract, size.name, random, larger);
+  const int64_t limit = in_earnest ? kMostCost * work_limit : work_limit;
   if (afford(contract, size.name, limit, larger)) c = std::move(larger);
   const int64_t rows = c.sizes[size.name];
   if (rows < 1 || (rows == 1 && before < 2)) return false;
