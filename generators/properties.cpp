@@ -24,24 +24,12 @@ void draw_inexact(const Contract& contract, Random& random, Case& c) {
   }
 }
 
-/// What a case costs: a thread with one element to do costs as a few elements do.
-int64_t cost_of(const Instance& instance) {
-  int64_t cost = work_estimate(instance);
-  if (!instance.the_case.blocks.empty()) return cost;
-  for (const ResolvedLaunch& launch : instance.launches) {
-    __int128 threads = 1;
-    for (int axis = 0; axis < 3; ++axis) threads *= launch.grid[axis] * launch.block[axis];
-    cost += static_cast<int64_t>(std::min<__int128>(threads / 4, int64_t{1} << 40));
-  }
-  return cost;
-}
-
 /// Halves the largest other size until the case costs no more than `work_limit`.
 bool afford(const Contract& contract, const std::string& kept, int64_t work_limit, Case& c) {
   for (int round = 0; round < 64; ++round) {
     const std::optional<Instance> instance = if_valid(contract, c);
     if (!instance) return false;
-    if (cost_of(*instance) <= work_limit) return true;
+    if (work_estimate(*instance) <= work_limit) return true;
     int64_t* largest = nullptr;
     int64_t next = 0;
     for (const SizeSpec& size : contract.sizes) {
@@ -63,8 +51,12 @@ bool afford(const Contract& contract, const std::string& kept, int64_t work_limi
 
 /// One of the other sizes as long as rows are in earnest: several elements for each thread.
 void lengthen(const Contract& contract, const std::string& kept, Random& random, Case& c) {
-  const SizeSpec& size = random.pick(contract.sizes);
-  if (size.name == kept || !size.in.empty()) return;
+  std::vector<const SizeSpec*> others;
+  for (const SizeSpec& size : contract.sizes) {
+    if (size.name != kept && size.in.empty()) others.push_back(&size);
+  }
+  if (others.empty()) return;
+  const SizeSpec& size = *random.pick(others);
   c.sizes[size.name] =
       std::clamp(random.pick<int64_t>({100, 300, 513, 1000, 2049}), size.min, size.max);
 }
@@ -77,12 +69,15 @@ bool draw_rows(const Contract& contract, const Property& stated, int64_t work_li
   c.layouts.clear();
   c.overrides.clear();
   const int64_t before = c.sizes[size.name];
+  c.property.numbers = {{"count", 1}, {"first", 0}};
   Case larger = c;
   larger.sizes[size.name] = random.pick<int64_t>({2, 16, 255, 256, 257, 257});
   if (!size.in.empty()) larger.sizes[size.name] = random.pick(size.in);
-  if (random.chance(0.5)) lengthen(contract, size.name, random, larger);
-  // A batch of 257 rows that are not short now and then.
-  const int64_t limit = random.chance(0.25) ? kMostCost * work_limit : work_limit;
+  // Half of the batches may cost more: 257 blocks are as many threads as a case may have, and
+  // another order of additions shows only where rows are not short.
+  const bool in_earnest = random.chance(0.5);
+  if (in_earnest) lengthen(contract, size.name, random, larger);
+  const int64_t limit = in_earnest ? kMostCost * work_limit : work_limit;
   if (afford(contract, size.name, limit, larger)) c = std::move(larger);
   const int64_t rows = c.sizes[size.name];
   if (rows < 1 || (rows == 1 && before < 2)) return false;
@@ -201,7 +196,7 @@ bool draw_property(const Contract& contract, const Property& stated, int64_t wor
   Case changed = c;
   if (!draw(contract, stated, work_limit, random, changed)) return false;
   const std::optional<Instance> whole = if_valid(contract, changed);
-  if (!whole || cost_of(*whole) > kMostCost * work_limit) return false;
+  if (!whole || work_estimate(*whole) > kMostCost * work_limit) return false;
   if (!vary(*whole).why_none.empty()) return false;
   c = std::move(changed);
   return true;

@@ -207,17 +207,20 @@ TEST(Variation, MistakesOfALine) {
 
 TEST(Variation, GeneratedCasesCompareEachPropertyInABoundedShare) {
   std::map<std::string, int> compared;
+  int large_batches = 0;
   int cases = 0, with = 0;
   for (uint64_t seed = 0; seed < 2000; ++seed, ++cases) {
     const Case c = generate_case(batch(), Seed{seed});
     EXPECT_EQ(parse_case(print_case(c), "f.case"), c);
     if (c.property.name.empty()) continue;
     ++with;
+    large_batches += c.property.name == "rows_independent" && c.sizes.at("rows") >= 255;
     ++compared[c.property.name];
     EXPECT_EQ(vary(instantiate(batch(), c)).why_none, "") << print_case(c);
   }
   EXPECT_EQ(compared.size(), 7u);
   for (const auto& [name, count] : compared) EXPECT_GE(count, 8) << name;
+  EXPECT_GE(large_batches, 5) << "sizes at which a kernel may choose another way";
   EXPECT_GT(with, cases / 20);
   EXPECT_LT(with, cases / 5);
 
