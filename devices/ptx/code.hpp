@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "devices/ptx/module.hpp"
@@ -66,6 +67,22 @@ enum class Kind : uint8_t {
   unsupported,
 };
 
+/// Whether an instruction has no effect but its results.
+inline bool only_computes(Kind kind) {
+  switch (kind) {
+    case Kind::compute:
+    case Kind::compute_pred:
+    case Kind::pack:
+    case Kind::unpack:
+    case Kind::clock:
+    case Kind::is_space:
+    case Kind::active_mask:
+      return true;
+    default:
+      return false;
+  }
+}
+
 /// Whether `a` is an address (mma and pending_count have none that can be wrong).
 inline bool has_address(Kind kind) {
   switch (kind) {
@@ -82,19 +99,26 @@ inline bool has_address(Kind kind) {
   }
 }
 
-/// How undefined bytes pass through a computing instruction: the table's DefinednessRule as the
+/// How undefined bits pass through a computing instruction: the table's DefinednessRule as the
 /// executor applies it.
 enum class UndefinedStep : uint8_t {
-  none,    ///< the result is always defined
-  whole,   ///< any undefined byte of a lane's sources makes the lane's result undefined
-  bytes,   ///< byte by byte
-  and_,    ///< as bytes, but a defined zero byte (a defined false) decides
-  or_,     ///< as bytes, but a defined all-ones byte (a defined true) decides
-  halves,  ///< by 16-bit halves
-  pack2,   ///< upper half from a, lower half from b
-  select,  ///< that of the chosen source; an undefined predicate spoils it
-  apply1,  ///< the instruction itself moves the bytes of a: shifts, extracts, integer cvt
-  apply2,  ///< of a and b: prmt, shf, bfi
+  none,         ///< the result is always defined
+  whole,        ///< any undefined bit of a lane's sources makes the lane's result undefined
+  bits,         ///< bit by bit
+  and_,         ///< as bits, but a defined zero decides
+  or_,          ///< as bits, but a defined one decides
+  lop3,         ///< bit by bit, where the table's answer depends on an undefined bit
+  sum,          ///< the bits that an undefined one or a carry out of one reaches
+  difference,   ///< a - b, likewise
+  negation,     ///< 0 - a
+  product,      ///< from the lowest bit up that an undefined one reaches
+  product_sum,  ///< a * b + c, likewise
+  halves,       ///< by 16-bit halves
+  pairs,        ///< two elements of half the width of source and result
+  pack2,        ///< upper half from a, lower half from b
+  select,       ///< that of the chosen source; an undefined predicate leaves what both agree in
+  apply1,       ///< the instruction itself moves the bits of a: shifts, extracts, integer cvt
+  apply2,       ///< of a and b: prmt, shf, bfi, slct
 };
 
 /// How the exact value passes through (ARCHITECTURE.md, "Wrap").
@@ -152,6 +176,8 @@ struct alignas(64) MicroOp {
   bool sets_carry = false;
   bool uses_carry = false;
   bool is_copy = false;  ///< d = a, of one width
+  uint8_t b_width = 0, c_width = 0;  ///< computing: bytes of an element of b and c
+  uint8_t read_bytes = 0;            ///< of an element of a and b when not all: 8-bit types
 };
 static_assert(sizeof(MicroOp) == 128);
 
@@ -211,10 +237,15 @@ struct LocalCopy {
   int32_t from = 0, to = 0, bytes = 0;
 };
 struct CallInfo {
+  int32_t callee = -1;  ///< in Module::functions
   int32_t callee_block = -1;
   std::vector<LocalCopy> arguments;
   std::vector<LocalCopy> results;
   std::vector<int32_t> argument_offsets;  ///< local offsets of the arguments, for builtins
+  /// What holds nothing when the callee begins, whatever an earlier call left there: registers (in
+  /// Code::maybe_unset) and local memory.
+  std::vector<int32_t> unset;
+  std::vector<std::pair<int32_t, int32_t>> fresh;  ///< offset, bytes
 };
 
 /// A constant row that depends on the launch or on where variables lie.
@@ -276,6 +307,8 @@ struct Code {
     Slot slot;
     uint32_t flag;
     uint8_t width;
+    int32_t function;  ///< in Module::functions
+    std::string name;
   };
   std::vector<MaybeUnset> maybe_unset;   ///< registers that may be read before they are written
   std::vector<Unsupported> unsupported;  ///< why the entry cannot run; empty: it can

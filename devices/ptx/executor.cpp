@@ -85,13 +85,17 @@ void Executor::compute_pred(const MicroOp& op, uint32_t mask) {
     uint8_t f =
         flags[op.fa] | flags[op.fb] | flags[op.fc] | flags[op.fe] | flags[op.fpa] | flags[op.fpb];
     if (!full) f |= flags[op.fd] | flags[op.fp1] | flags[op.fp2];
+    if (op.uses_carry && warp_->carry_undefined != 0) f |= kMaybeUndefined;
     if (f == 0 && (!op.wrap_check || stays_exact(op))) {
       warp_->flags[op.fd] = 0;
       warp_->flags[op.fp1] = 0;
       warp_->flags[op.fp2] = 0;
+      if (op.sets_carry) warp_->carry_undefined &= ~mask;
     } else {
+      const UndefinedSources sources = undefined_sources(op, mask);
       if (op.d != kNoSlot) shadow_compute(op, mask, f);
-      shadow_predicates(op, mask, rows);
+      shadow_predicates(op, mask, rows, sources);
+      if (op.sets_carry) shadow_carry(op, mask, sources);
     }
   }
   const bool direct = full && op.d != kNoSlot;
@@ -130,9 +134,15 @@ void Executor::pack(const MicroOp& op, uint32_t mask) {
     }
   }
   uint8_t* to = undefined_row(op.fd, op.d, op.width);
+  UndefinedSources sources;
+  for (size_t part = 0; part < site.rows.size(); ++part) {
+    const uint32_t flag = site.flags[part];
+    sources.add(flag, undefined_lanes(flag, site.rows[part], op.source_width, mask));
+  }
   for (int lane = 0; lane < kLanes; ++lane) {
     if ((mask >> lane) & 1) std::memcpy(to + lane * op.width, result + lane * op.width, op.width);
   }
+  hand_on(op, op.fd, sources.lanes(), sources);
   warp_->flags[op.fd] &= static_cast<uint8_t>(~kWrapped);
 }
 
@@ -142,6 +152,7 @@ void Executor::unpack(const MicroOp& op, uint32_t mask) {
   alignas(32) uint8_t undefined[256];
   std::memcpy(whole, row(op.a), static_cast<size_t>(op.source_width) * kLanes);
   const bool dirty = shadow_ && (warp_->flags[op.fa] & kMaybeUndefined) != 0;
+  const UndefinedSources sources = dirty ? undefined_sources(op, mask) : UndefinedSources();
   if (dirty) std::memcpy(undefined, warp_->undefined + op.a, op.source_width * kLanes);
   for (size_t part = 0; part < site.rows.size(); ++part) {
     if (site.rows[part] == kNoSlot) continue;
@@ -159,6 +170,7 @@ void Executor::unpack(const MicroOp& op, uint32_t mask) {
       std::memcpy(to + lane * op.width, undefined + lane * op.source_width + part * op.width,
                   op.width);
     }
+    hand_on(op, site.flags[part], sources.lanes(), sources);
   }
 }
 
@@ -170,12 +182,32 @@ void Executor::result_defined(uint32_t flag, Slot slot, int width, uint32_t mask
     flags = 0;
     return;
   }
-  if (flags & kMaybeUndefined) mark_lanes(flag, slot, width, 0, mask);
+  if (flags & kMaybeUndefined) mark_defined(flag, slot, width, mask);
   if (flags & kWrapped) {
     WrapRow& exact = wrap_row(flag);
     for (int lane = 0; lane < kLanes; ++lane) {
       if ((mask >> lane) & 1) exact.s[lane] = exact.u[lane] = 0;
     }
+  }
+}
+
+/// An instruction whose effect is its results.
+void Executor::run_computing(const MicroOp& op, uint32_t mask) {
+  switch (op.kind) {
+    case Kind::compute:
+      return compute<true>(op, mask);
+    case Kind::compute_pred:
+      return compute_pred<true>(op, mask);
+    case Kind::pack:
+      return pack(op, mask);
+    case Kind::unpack:
+      return unpack(op, mask);
+    case Kind::clock:
+      return clock(op, mask);
+    case Kind::is_space:
+      return is_space(op, mask);
+    default:
+      return active_mask(op, mask);
   }
 }
 
@@ -208,7 +240,10 @@ void Executor::is_space(const MicroOp& op, uint32_t mask) {
                                                   is_constant(a[i]) == (space == Space::const_);
     yes |= static_cast<uint32_t>(in) << i;
   }
-  set_result_predicate(op, yes, mask, 0);
+  UndefinedSources address;
+  address.add(op.fa, undefined_lanes(op.fa, op.a, 8, mask));
+  set_result_predicate(op, yes, mask, address.lanes());
+  hand_on(op, op.fp1, address.lanes(), address);
 }
 
 void Executor::active_mask(const MicroOp& op, uint32_t mask) {
@@ -238,10 +273,7 @@ void Executor::diverge(WarpState& warp, Group& group, const MicroOp& op, uint32_
 uint32_t Executor::same_index(const MicroOp& op, uint32_t mask, uint32_t* wanted) {
   const auto* index = reinterpret_cast<const uint32_t*>(row(op.a));
   const size_t targets = code_->sites[op.site].targets.size();
-  if (const uint32_t undefined = undefined_lanes(op.fa, op.a, 4, mask); shadow_ && undefined != 0) {
-    report(DiagnosticKind::uninitialised, op.site, std::countr_zero(undefined),
-           "indexed branch depends on an uninitialised value");
-  }
+  if (shadow_) check_operand(op, op.fa, op.a, 4, mask, "index");
   *wanted = index[std::countr_zero(mask)];
   uint32_t same = 0;
   for (int i = 0; i < kLanes; ++i) same |= static_cast<uint32_t>(index[i] == *wanted) << i;
@@ -283,6 +315,12 @@ void Executor::run_group(WarpState& warp, Group& group) {
     uint32_t m = mask;
     if (op.guard != kNoSlot) {
       if constexpr (kShadow) {
+        if ((warp.flags[op.fguard] & kMaybeUndefined) != 0 && only_computes(op.kind)) {
+          const uint32_t p = predicate(op.guard);
+          run_unsure(op, mask, mask & (op.guard_negated ? ~p : p));
+          ++pc;
+          continue;
+        }
         if (warp.flags[op.fguard] & kMaybeUndefined) check_guard(op, mask);
       }
       const uint32_t p = predicate(op.guard);
@@ -388,6 +426,7 @@ void Executor::run_group(WarpState& warp, Group& group) {
           return split_off(warp, group, m, pc);
         }
         const CallInfo& call = code_->calls[op.target];
+        if constexpr (kShadow) forget_locals(warp, call, m);
         copy_local(warp, call.arguments, m);
         group.stack.push_back(pc);
         ASSAY_ENTER(call.callee_block, false);

@@ -22,6 +22,7 @@
 #include "devices/ptx/row_kit.hpp"
 #include "devices/ptx/stillness.hpp"
 #include "devices/ptx/tensor.hpp"
+#include "devices/ptx/undefined.hpp"
 
 namespace assay::ptx {
 
@@ -48,6 +49,8 @@ class AlignedBytes {
 /// differs from its bits.
 inline constexpr uint8_t kMaybeUndefined = 1;
 inline constexpr uint8_t kWrapped = 2;
+/// Index of the carry flag among trails; as a register's flag index 0 stands for constants.
+inline constexpr uint32_t kCarryFlag = 0;
 
 /// What an exact value differs by, under the signed and the unsigned reading of its leaves.
 struct Delta {
@@ -101,6 +104,11 @@ struct WarpState {
   alignas(64) uint8_t constants[kWarpRows * kRow32];
   uint32_t live = 0;   ///< lanes that have not exited
   uint32_t carry = 0;  ///< CC.CF of each lane
+  uint32_t carry_undefined = 0;
+  std::vector<std::unique_ptr<TrailRow>>
+      trails;              ///< by flag index; made where something is undefined
+  uint64_t trails_of = 0;  ///< Code::serial
+  std::unordered_map<uint64_t, Trail> local_trails;  ///< (lane << 32 | word)
   std::vector<Group> groups;
   AsyncState async;
   int32_t index = 0;
@@ -115,6 +123,9 @@ struct BarrierState {
   uint32_t participants = 0;
   int32_t first_pc = -1;     ///< of the first arrival
   int64_t first_wanted = 0;  ///< threads that it asked for, those of the block included
+  uint32_t undefined = 0;  ///< bar.red: threads whose predicate was undefined
+  uint32_t surely = 0;     ///< bar.red: threads whose predicate was defined and true
+  Trail trail;             ///< of an undefined predicate
 };
 
 struct BlockState {
@@ -124,6 +135,7 @@ struct BlockState {
   std::vector<uint8_t> shared;
   std::vector<uint8_t> shared_state;
   std::unordered_map<uint32_t, Delta> shared_deltas;  ///< by 4-byte word
+  std::unordered_map<uint64_t, Trail> shared_trails;  ///< likewise, of undefined bytes
   std::vector<std::unique_ptr<WarpState>> warps;
   std::array<BarrierState, 16> barriers;
   std::vector<std::array<uint32_t, 16>> barrier_masks;  ///< by warp: lanes waiting at each barrier
@@ -146,6 +158,11 @@ struct Target {
   uint8_t* state = nullptr;
   Page* page = nullptr;
 };
+
+/// Coordinates of a linear index, x fastest.
+inline std::array<int64_t, 3> unfold(int64_t linear, const std::array<int64_t, 3>& shape) {
+  return {linear % shape[0], linear / shape[0] % shape[1], linear / shape[0] / shape[1]};
+}
 
 class Executor : public RaceOwner {
  public:
@@ -175,6 +192,7 @@ class Executor : public RaceOwner {
   void compute(const MicroOp& op, uint32_t mask);
   template <bool kShadow>
   void compute_pred(const MicroOp& op, uint32_t mask);
+  void run_computing(const MicroOp& op, uint32_t mask);
   void clock(const MicroOp& op, uint32_t mask);
   void is_space(const MicroOp& op, uint32_t mask);
   void active_mask(const MicroOp& op, uint32_t mask);
@@ -212,6 +230,8 @@ class Executor : public RaceOwner {
   void load(const MicroOp& op, uint32_t mask);
   void store(const MicroOp& op, uint32_t mask);
   void atomic(const MicroOp& op, uint32_t mask);
+  void atomic_undefined(const MicroOp& op, Space space, int lane, const Target& at, uint64_t old,
+                        const uint64_t* operands, const uint64_t* undefined);
   void addresses(const MicroOp& op);
   void note_access(const MicroOp& op, uint32_t mask, uint32_t all);
   enum class Access { read, write, atomic };
@@ -237,10 +257,11 @@ class Executor : public RaceOwner {
                                int bytes);
   std::string describe(Space space, uint64_t address, int bytes, std::string* operand) const;
   void stray_write(const MicroOp& op, int lane, uint64_t address, int bytes);
-  void store_undefined(const MicroOp& op, int lane, const Page* page, uint64_t address, int bytes);
   void load_deltas(const MicroOp& op, uint32_t mask, Space space);
   void store_deltas(const MicroOp& op, uint32_t mask, Space space);
+  void forget_locals(WarpState& warp, const CallInfo& call, uint32_t mask);
   void copy_local(WarpState& warp, const std::vector<LocalCopy>& copies, uint32_t mask);
+  void copy_local_trails(WarpState& warp, const LocalCopy& copy, int lane);
 
   // executor_warp.cpp
   bool synchronise(WarpState& warp, Group& group, const MicroOp& op, uint32_t mask);
@@ -259,11 +280,23 @@ class Executor : public RaceOwner {
   void match(WarpState& warp, const std::vector<Participant>& all);
   void redux(WarpState& warp, const std::vector<Participant>& all);
   void elect(WarpState& warp, const std::vector<Participant>& all);
-  void set_lane32(const MicroOp& op, int lane, uint32_t value, bool undefined);
   void set_result_predicate(const MicroOp& op, uint32_t value, uint32_t mask, uint32_t undefined);
   uint32_t member_mask(const MicroOp& op, uint32_t mask) const;
   uint32_t undefined_lanes(uint32_t flag, Slot slot, int width, uint32_t mask) const;
-  void mark_lanes(uint32_t flag, Slot slot, int width, uint32_t undefined, uint32_t mask);
+  void mark_undefined(uint32_t flag, Slot slot, int width, uint32_t mask);
+  void mark_defined(uint32_t flag, Slot slot, int width, uint32_t mask);
+
+  // undefined_lanes.cpp
+  void shuffle_undefined(const MicroOp& op, uint32_t mask, const int* sources,
+                         const UndefinedLanes& given, uint32_t absent,
+                         const UndefinedSources& chooser);
+  void gather_undefined(const MicroOp& op, uint32_t flag, Slot slot, int width, uint32_t mask,
+                        UndefinedLanes& lanes);
+  void set_collective(const MicroOp& op, int lane, uint32_t value, uint32_t undefined,
+                      const UndefinedLanes& made_of);
+  void set_collective_predicate(const MicroOp& op, bool value, uint32_t mask, bool undefined,
+                                const UndefinedLanes& made_of);
+  void set_reduction(const MicroOp& op, BarKind kind, uint32_t mask, const BarrierState& done);
 
   // executor_barriers.cpp
   Step step_of(const WarpState& warp, int32_t pc, uint32_t mask, std::string what) const;
@@ -291,12 +324,21 @@ class Executor : public RaceOwner {
   [[noreturn]] void report_hang(const std::string& why, const char* running);
 
   // executor_tensor.cpp
-  using UndefinedElements = std::array<uint8_t, kMaxElements>;
+  /// By element: 0, or 1 + 32 * (number of the register) + lane of what is undefined.
+  using UndefinedElements = std::array<uint16_t, kMaxElements>;
   void tensor(WarpState& warp, const std::vector<Participant>& all);
   void set_register_row(const FragmentRows& registers, size_t k, const uint8_t* bytes,
                         const uint8_t* undefined);
+  template <class F>
   void store_bytes(const MicroOp& op, Space space, int lane, uint64_t address, int bytes,
-                   const uint8_t* from, const uint8_t* undefined);
+                   const uint8_t* from, const uint8_t* undefined, F trail);
+  template <class F>
+  void set_row_trails(const FragmentRows& registers, size_t k, F trail_of_part);
+  template <class F>
+  void set_fragment_trails(const FragmentRows& registers, size_t first, const Fragment& f, F trail);
+  void note_undefined(const uint8_t* bad, size_t k, int parts, const uint16_t* element,
+                      UndefinedElements& undefined) const;
+  Trail element_trail(const MicroOp& op, const FragmentRows& registers, uint16_t where);
   Space find_matrix_rows(const MicroOp& op, int count, Access access);
   void load_matrices(const MicroOp& op, const Instruction& ins);
   void store_matrices(const MicroOp& op, const Instruction& ins);
@@ -324,19 +366,52 @@ class Executor : public RaceOwner {
 
   // shadow_*.cpp
   void shadow_compute(const MicroOp& op, uint32_t mask, uint8_t flags);
-  void shadow_predicates(const MicroOp& op, uint32_t mask, const Rows& rows);
+  void shadow_predicates(const MicroOp& op, uint32_t mask, const Rows& rows,
+                         const UndefinedSources& sources);
+  void shadow_carry(const MicroOp& op, uint32_t mask, const UndefinedSources& sources);
+  void run_unsure(const MicroOp& op, uint32_t mask, uint32_t active);
   bool stays_exact(const MicroOp& op) const;
-  void propagate_undefined(const MicroOp& op, uint32_t mask, uint8_t flags);
+  uint64_t undefined_result(const MicroOp& op, int lane) const;
+  void propagate_undefined(const MicroOp& op, uint32_t mask);
   void propagate_wrap(const MicroOp& op, uint32_t mask, uint8_t flags);
   uint8_t* undefined_row(uint32_t flag, Slot slot, int width);
   WrapRow& wrap_row(uint32_t flag);
   const uint8_t* undefined_source(uint32_t flag, Slot slot) const;
   uint32_t predicate_undefined(uint32_t flag, Slot slot) const;
   void set_predicate_undefined(uint32_t flag, Slot slot, uint32_t undefined, uint32_t mask);
-  void check_guard(const MicroOp& op, uint32_t mask);
   void check_address(const MicroOp& op, uint32_t mask);
   void note_compared_wrap(const MicroOp& op, uint32_t mask);
   std::string wrap_message(const WrapOrigin& origin) const;
+
+  // undefined_trail.cpp
+  UndefinedSources undefined_sources(const MicroOp& op, uint32_t mask) const;
+  Trail& trail_at(uint32_t flag, int lane);
+  Trail new_trail(Trail::Source source, int32_t site, int lane) const;
+  const Trail& trail_of(uint32_t flag, int lane, int32_t site);
+  Trail trail_through(const MicroOp& op, uint32_t flag, int lane);
+  void hand_on(const MicroOp& op, uint32_t to, uint32_t lanes, const UndefinedSources& sources);
+  void pass(Trail& trail, const MicroOp& op) const;
+  Trail trail_in_memory(int32_t site, Space space, int lane, uint64_t address);
+  void keep_trail(Space space, int lane, uint64_t address, int bytes, const Trail& trail);
+  bool copy_is_pending(uint64_t address) const;
+  void keep_copied_trail(const WarpState& warp, const AsyncCopy& copy, int byte);
+  std::string register_name(uint32_t flag) const;
+  std::string trail_verb(int32_t site) const;
+  Step first_step(const Trail& trail) const;
+  void report_undefined(const MicroOp& op, int lane, std::string message, const Trail& trail,
+                        std::string use, std::string operand = "");
+  void check_guard(const MicroOp& op, uint32_t mask);
+  /// An operand that decides what a warp, a barrier or a copy does, not what it computes.
+  void check_operand(const MicroOp& op, uint32_t flag, Slot slot, int width, uint32_t mask,
+                     const char* what) {
+    if (flag == 0 || (warp_->flags[flag] & kMaybeUndefined) == 0) return;
+    report_operand(op, flag, undefined_lanes(flag, slot, width, mask), what);
+  }
+  void report_operand(const MicroOp& op, uint32_t flag, uint32_t undefined, const char* what);
+  void check_predicate(const MicroOp& op, uint32_t flag, Slot slot, uint32_t mask,
+                       const char* what);
+  void undefined_stored(const MicroOp& op, Space space, int lane, Page* page, uint64_t address,
+                        int bytes, const Trail& trail);
 
   // executor_races.cpp
   void check_races(const MicroOp& op, RaceEvent event);
@@ -388,8 +463,10 @@ class Executor : public RaceOwner {
   std::vector<WatchedBarrier> watched_barriers_;
   std::vector<std::unique_ptr<BlockState>> free_blocks_;
   std::vector<WrapOrigin> origins_ = std::vector<WrapOrigin>(1);
+  std::unordered_map<uint64_t, Trail> global_trails_;  ///< by 4-byte word; of the launch
   std::unordered_map<uint64_t, Fragment> fragments_;  ///< those that ran, by shape, type, layout
   std::array<Target, kLanes> async_from_{};           ///< from async_source to async_copy
+  std::array<uint64_t, kLanes> async_address_{};
   std::array<uint8_t, kLanes> async_bytes_{};
   alignas(64) uint64_t address_[kLanes];
   alignas(64) uint8_t scratch_[256];

@@ -71,12 +71,8 @@ void Executor::async_source(const MicroOp& op, uint32_t mask) {
     if (size != 0) reading |= 1u << lane;
   });
   if (shadow_) {
-    const uint32_t undefined =
-        (undefined_lanes(op.fb, op.b, 4, mask) | predicate_undefined(op.fpa, op.pa)) & mask;
-    if (undefined != 0) {
-      report(DiagnosticKind::uninitialised, op.site, std::countr_zero(undefined),
-             "how many bytes cp.async copies depends on an uninitialised value");
-    }
+    check_operand(op, op.fb, op.b, 4, mask, "number of bytes");
+    check_predicate(op, op.fpa, op.pa, mask, "choice to read");
   }
   if (reading == 0) return;
   addresses(op);
@@ -91,6 +87,7 @@ void Executor::async_source(const MicroOp& op, uint32_t mask) {
       out_of_bounds(op, Space::global, lane, address_[lane], async_bytes_[lane], false);
     }
     async_from_[lane] = from;
+    async_address_[lane] = address_[lane];
   });
 }
 
@@ -110,6 +107,7 @@ void Executor::async_copy(const MicroOp& op, uint32_t mask) {
     copy.from = async_from_[lane].data;
     copy.from_state = async_from_[lane].state;
     copy.shared_address = address_[lane];
+    copy.global_address = async_address_[lane];
     copy.order = async.issued++;
     copy.group = async.groups[lane];
     copy.site = op.site;
@@ -148,6 +146,7 @@ void Executor::complete_copies(WarpState& warp,
     for (int i = 0; i < copy.bytes; ++i) {
       const bool undefined = i < copy.source_bytes && (copy.from_state[i] & kUndefined) != 0;
       copy.to_state[i] = kWritten | (undefined ? kUndefined : 0);
+      if (undefined) keep_copied_trail(warp, copy, i);
     }
     for (int i = 0; i < copy.bytes && !deltas.empty(); i += 4) {
       deltas.erase(static_cast<uint32_t>(copy.shared_address + i));
@@ -211,12 +210,19 @@ void Executor::barrier_object(const MicroOp& op, uint32_t mask) {
     const auto* state = reinterpret_cast<const uint64_t*>(row(op.a));
     for_lanes(mask, [&](int lane) {
       const BarrierWord word{state[lane]};
-      set_lane32(op, lane, static_cast<uint32_t>(word.pending()), false);
+      const auto pending = static_cast<uint32_t>(word.pending());
+      std::memcpy(frame_row(op.d) + 4 * lane, &pending, 4);
     });
+    UndefinedSources sources;
+    sources.add(op.fa, undefined_lanes(op.fa, op.a, 8, mask));
+    result_defined(op.fd, op.d, 4, mask);
+    mark_undefined(op.fd, op.d, 4, sources.lanes());
+    hand_on(op, op.fd, sources.lanes(), sources);
     return;
   }
   addresses(op);
   if (shadow_ && warp_->flags[op.fa] != 0) check_address(op, mask);
+  if (shadow_ && op.b != kNoSlot) check_operand(op, op.fb, op.b, op.b_width, mask, "operand");
   uint32_t complete = 0;
   while (mask != 0) {
     Space space;
@@ -262,7 +268,10 @@ bool Executor::barrier_object_lane(const MicroOp& op, const Instruction& ins, Sp
   switch (ins.async) {
     case Async::inval:
       *object = 0;
-      if (options_.definedness) std::memset(at.state, kWritten | kUndefined, 8);
+      if (options_.definedness) {
+        std::memset(at.state, kWritten | kUndefined, 8);
+        keep_trail(space, lane, address, 8, new_trail(Trail::Source::ended_object, op.site, lane));
+      }
       return false;
     case Async::arrive_after_copies: {
       // Without .noinc the arrival brings its own pending count.

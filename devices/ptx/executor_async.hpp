@@ -16,6 +16,7 @@ struct AsyncCopy {
   const uint8_t* from = nullptr;  ///< null: zeros only
   const uint8_t* from_state = nullptr;
   uint64_t shared_address = 0;
+  uint64_t global_address = 0;
   uint64_t order = 0;  ///< when it was issued, among those of its warp
   uint32_t group = 0;
   int32_t site = -1;

@@ -49,7 +49,6 @@ void Executor::atomic(const MicroOp& op, uint32_t mask) {
     Space space;
     const uint32_t same = split_spaces(op, mask, space);
     observe_access(op, same, space, Access::atomic);
-    uint32_t undefined_results = 0;
     LaneOrder order(config_->atomic_seed, instructions_, same);
     for (uint32_t left = same; left != 0; left &= left - 1) {
       const int lane = order.next();
@@ -59,13 +58,12 @@ void Executor::atomic(const MicroOp& op, uint32_t mask) {
         at.page->written = true;
         at.page->last_writer = op.site;
       }
-      uint64_t operands[2] = {};
-      bool value_undefined = false;
+      uint64_t operands[2] = {}, undefined[2] = {};
       for (size_t k = 0; k < site.rows.size() && k < 2; ++k) {
-        std::memcpy(&operands[k], row(site.rows[k]) + lane * site.widths[k], bytes);
+        const int at_lane = lane * site.widths[k];
+        std::memcpy(&operands[k], row(site.rows[k]) + at_lane, bytes);
         if (shadow_ && (warp_->flags[site.flags[k]] & kMaybeUndefined)) {
-          const uint8_t* u = warp_->undefined + site.rows[k] + lane * site.widths[k];
-          for (int i = 0; i < bytes; ++i) value_undefined |= u[i] != 0;
+          std::memcpy(&undefined[k], warp_->undefined + site.rows[k] + at_lane, bytes);
         }
       }
       uint64_t old = 0;
@@ -74,23 +72,14 @@ void Executor::atomic(const MicroOp& op, uint32_t mask) {
       const uint64_t made = atomic_result(ins.atom, ins.type, old, operands[0], operands[1], flush);
       if (stillness_.watching() && std::memcmp(at.data, &made, bytes) != 0) stillness_.disturb();
       std::memcpy(at.data, &made, bytes);
-      bool old_undefined = false;
-      for (int i = 0; i < bytes; ++i) old_undefined |= (at.state[i] & kUndefined) != 0;
-      const bool replaces = ins.atom == Atom::exch;
-      const bool undefined = value_undefined || (old_undefined && !replaces);
-      std::memset(at.state, kWritten | (undefined ? kUndefined : 0), bytes);
-      if (shadow_ && undefined && at.page != nullptr) {
-        at.page->has_undefined = true;
-        store_undefined(op, lane, at.page, address_[lane], bytes);
+      if (op.d != kNoSlot) {
+        std::memcpy(frame_row(op.d) + lane * op.width, &old, op.width);
+        result_defined(op.fd, op.d, op.width, 1u << lane);
       }
-      if (op.d == kNoSlot) continue;
-      std::memcpy(frame_row(op.d) + lane * op.width, &old, op.width);
-      if (old_undefined) undefined_results |= 1u << lane;
-    }
-    if (op.d != kNoSlot) {
-      result_defined(op.fd, op.d, op.width, same);
-      if (shadow_ && undefined_results != 0) {
-        mark_lanes(op.fd, op.d, op.width, undefined_results, same);
+      if (shadow_) {
+        atomic_undefined(op, space, lane, at, old, operands, undefined);
+      } else {
+        std::memset(at.state, kWritten, bytes);
       }
     }
     if (space == Space::shared && !warp_->block->shared_deltas.empty()) {
@@ -101,6 +90,38 @@ void Executor::atomic(const MicroOp& op, uint32_t mask) {
     }
     mask &= ~same;
   }
+}
+
+/// The undefined bits of the old value, which the instruction gives, and of the new one.
+void Executor::atomic_undefined(const MicroOp& op, Space space, int lane, const Target& at,
+                                uint64_t old, const uint64_t* operands, const uint64_t* undefined) {
+  const Site& site = code_->sites[op.site];
+  const int bytes = site.element_bytes;
+  uint64_t old_undefined = 0;
+  for (int i = 0; i < bytes; ++i) {
+    if ((at.state[i] & kUndefined) != 0) old_undefined |= uint64_t{0xff} << (8 * i);
+  }
+  std::memset(at.state, kWritten, bytes);
+  if ((old_undefined | undefined[0] | undefined[1]) == 0) return;
+  const uint64_t address = address_[lane];
+  const Trail found = old_undefined == 0 ? Trail() : trail_in_memory(op.site, space, lane, address);
+  if (op.d != kNoSlot && op.fd != 0 && old_undefined != 0) {
+    std::memcpy(undefined_row(op.fd, op.d, op.width) + lane * op.width, &old_undefined, op.width);
+    trail_at(op.fd, lane) = found;
+  }
+  const Instruction& ins = *site.instruction;
+  const uint64_t made = undefined_atomic(ins.atom, ins.type, {old, old_undefined},
+                                         {operands[0], undefined[0]}, {operands[1], undefined[1]});
+  bool any = false;
+  for (int i = 0; i < bytes; ++i) {
+    if ((made >> (8 * i) & 0xff) == 0) continue;
+    at.state[i] |= kUndefined;
+    any = true;
+  }
+  if (!any) return;
+  const size_t from = undefined[0] != 0 ? 0 : 1;
+  undefined_stored(op, space, lane, at.page, address, bytes,
+                   undefined[from] == 0 ? found : trail_through(op, site.flags[from], lane));
 }
 
 /// The exact values of integers that were stored here while they differed from their bits.

@@ -299,12 +299,18 @@ void Executor::load_from(const MicroOp& op, uint32_t mask, Space space) {
       uint8_t any = 0;
       for (int i = 0; i < site.element_bytes; ++i) any |= from.state[offset + i];
       if ((any & kUndefined) == 0) continue;
+      if (site.flags[k] == 0) continue;
       uint8_t* undefined = undefined_row(site.flags[k], site.rows[k], width) + lane * width;
+      int first = -1;
       for (int i = 0; i < width; ++i) {
         const int source = std::min(i, site.element_bytes - 1);
         const bool extra = i >= site.element_bytes && !site.sign_extend;
-        undefined[i] = !extra && (from.state[offset + source] & kUndefined) != 0 ? 0xff : 0;
+        const bool bad = !extra && (from.state[offset + source] & kUndefined) != 0;
+        undefined[i] = bad ? 0xff : 0;
+        if (bad && first < 0) first = source;
       }
+      trail_at(site.flags[k], lane) = trail_in_memory(
+          op.site, space, lane, address_[lane] + static_cast<uint64_t>(offset + first));
     }
   });
 }
@@ -430,12 +436,38 @@ void Executor::store_to(const MicroOp& op, uint32_t mask, Space space) {
         to.state[offset + i] |= kUndefined;
         any = true;
       }
-      if (any && to.page != nullptr) {
-        to.page->has_undefined = true;
-        store_undefined(op, lane, to.page, address_[lane] + offset, site.element_bytes);
-      }
+      if (!any) continue;
+      undefined_stored(op, space, lane, to.page, address_[lane] + static_cast<uint64_t>(offset),
+                       site.element_bytes, trail_through(op, site.flags[k], lane));
     }
   });
+}
+
+/// What a function's registers and local memory hold from an earlier call is nothing to this one.
+void Executor::forget_locals(WarpState& warp, const CallInfo& call, uint32_t mask) {
+  if (!options_.definedness) return;
+  for (const auto& [offset, bytes] : call.fresh) {
+    for_lanes(mask, [&](int lane) {
+      std::memset(warp.local_state + lane * code_->local_bytes + offset, kUndefined,
+                  static_cast<size_t>(bytes));
+    });
+    if (warp.local_trails.empty()) continue;
+    for_lanes(mask, [&](int lane) {
+      const uint64_t base = static_cast<uint64_t>(lane) << 32;
+      for (int32_t at = offset & ~3; at < offset + bytes; at += 4) {
+        warp.local_trails.erase(base | static_cast<uint32_t>(at));
+      }
+    });
+  }
+  for (const int32_t index : call.unset) {
+    const Code::MaybeUnset& r = code_->maybe_unset[static_cast<size_t>(index)];
+    if (r.width == 0) {
+      set_predicate_undefined(r.flag, r.slot, mask, mask);
+    } else {
+      mark_undefined(r.flag, r.slot, r.width, mask);
+    }
+    for_lanes(mask, [&](int lane) { trail_at(r.flag, lane) = {}; });
+  }
 }
 
 /// Call parameters travel through local memory, lane by lane, with their shadows.
@@ -449,6 +481,7 @@ void Executor::copy_local(WarpState& warp, const std::vector<LocalCopy>& copies,
       std::memcpy(to, from, copy.bytes);
       std::memcpy(warp.local_state + lane * size + copy.to,
                   warp.local_state + lane * size + copy.from, copy.bytes);
+      copy_local_trails(warp, copy, lane);
       if (warp.local_deltas.empty()) return;
       for (int i = 0; i < copy.bytes; i += 4) {
         const uint64_t base = static_cast<uint64_t>(lane) << 32;

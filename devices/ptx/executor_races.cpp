@@ -34,10 +34,6 @@ std::string coordinates(const std::array<int64_t, 3>& at) {
          ")";
 }
 
-std::array<int64_t, 3> unfold(int64_t linear, const std::array<int64_t, 3>& shape) {
-  return {linear % shape[0], linear / shape[0] % shape[1], linear / shape[0] / shape[1]};
-}
-
 const char* verb(bool writes, uint32_t what) {
   return (what & RaceAccess::kAtomic) != 0 ? "atomic" : writes ? "store" : "load";
 }

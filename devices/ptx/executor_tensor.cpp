@@ -70,6 +70,20 @@ void Executor::set_register_row(const FragmentRows& registers, size_t k, const u
   std::memcpy(undefined_row(registers.flags[k], registers.rows[k], 4), undefined, 4 * kLanes);
 }
 
+/// The trails of a register's undefined lanes; `trail_of_part(lane, byte)`: of its lowest such
+/// byte.
+template <class F>
+void Executor::set_row_trails(const FragmentRows& registers, size_t k, F trail_of_part) {
+  const uint32_t flag = registers.flags[k];
+  if ((warp_->flags[flag] & kMaybeUndefined) == 0) return;
+  const uint8_t* undefined = warp_->undefined + registers.rows[k];
+  for (int lane = 0; lane < kLanes; ++lane) {
+    int byte = 0;
+    while (byte < 4 && undefined[4 * lane + byte] == 0) ++byte;
+    if (byte < 4) trail_at(flag, lane) = trail_of_part(lane, byte);
+  }
+}
+
 /// Lanes 8 i to 8 i + 7 hold the addresses of the rows of matrix i. Rows that do not all lie in
 /// shared memory are told of lane by lane, when they are accessed.
 Space Executor::find_matrix_rows(const MicroOp& op, int count, Access access) {
@@ -107,12 +121,23 @@ void Executor::load_matrices(const MicroOp& op, const Instruction& ins) {
   for (int matrix = 0; matrix < count; ++matrix) {
     set_register_row(registers, matrix, values[matrix],
                      dirty[matrix] ? undefined[matrix] : nullptr);
+    if (!dirty[matrix]) continue;
+    set_row_trails(registers, matrix, [&](int lane, int byte) {
+      // The inverse of place_of.
+      int r = lane / 4, c = lane % 4 * 2 + byte / 2;
+      if (ins.transpose) std::swap(r, c);
+      const int reader = 8 * matrix + r;
+      return trail_in_memory(op.site, space, reader,
+                             address_[reader] + static_cast<uint64_t>(2 * c + byte % 2));
+    });
   }
 }
 
-/// Stores bytes of one lane; `undefined` (0xff for an undefined byte) may be null.
+/// Stores bytes of one lane; `undefined` (not 0 for an undefined byte) may be null, then `trail`
+/// is not asked. It says where byte i comes from.
+template <class F>
 void Executor::store_bytes(const MicroOp& op, Space space, int lane, uint64_t address, int bytes,
-                           const uint8_t* from, const uint8_t* undefined) {
+                           const uint8_t* from, const uint8_t* undefined, F trail) {
   const Target to = locate(op, space, lane, address, bytes, true);
   if (to.page != nullptr) {
     stray_write(op, lane, address, bytes);
@@ -122,15 +147,10 @@ void Executor::store_bytes(const MicroOp& op, Space space, int lane, uint64_t ad
   stillness_.disturb();
   std::memcpy(to.data, from, bytes);
   std::memset(to.state, kWritten, bytes);
-  bool any = false;
   for (int i = 0; undefined != nullptr && i < bytes; ++i) {
     if (undefined[i] == 0) continue;
     to.state[i] |= kUndefined;
-    any = true;
-  }
-  if (any && to.page != nullptr) {
-    to.page->has_undefined = true;
-    store_undefined(op, lane, to.page, address, bytes);
+    undefined_stored(op, space, lane, to.page, address + static_cast<uint64_t>(i), 1, trail(i));
   }
   auto& deltas = warp_->block->shared_deltas;
   for (int i = 0; space == Space::shared && !deltas.empty() && i < bytes; i += 4) {
@@ -153,7 +173,10 @@ void Executor::store_matrices(const MicroOp& op, const Instruction& ins) {
         std::memcpy(bad + 2 * c, undefined + at, 2);
       }
       const int lane = 8 * matrix + r;
-      store_bytes(op, space, lane, address_[lane], kRowBytes, bytes, bad);
+      store_bytes(op, space, lane, address_[lane], kRowBytes, bytes, bad, [&](int i) {
+        const int at = place_of(r, i / 2, ins.transpose);
+        return trail_through(op, registers.flags[matrix], at / 4);
+      });
     }
   }
 }
@@ -169,7 +192,16 @@ void Executor::move_matrix(const MicroOp& op) {
       std::memcpy(undefined + place_of(c, r, false), bad + place_of(r, c, false), 2);
     }
   }
+  TrailRow trails;
+  const uint32_t dirty = undefined_lanes(registers.flags[1], registers.rows[1], 4, ~0u);
+  for (uint32_t left = dirty; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    trails[static_cast<size_t>(lane)] = trail_through(op, registers.flags[1], lane);
+  }
   set_register_row(registers, 0, values, undefined);
+  set_row_trails(registers, 0, [&](int lane, int byte) {
+    return trails[static_cast<size_t>(place_of(lane % 4 * 2 + byte / 2, lane / 4, false) / 4)];
+  });
 }
 
 // ---- fragments ----
@@ -186,7 +218,7 @@ const Fragment& Executor::fragment(const Instruction& ins, Matrix matrix) {
 }
 
 /// Reads a fragment from the register rows [first, first + registers) of a site. Returns whether
-/// any element is undefined; then `undefined` has a flag an element.
+/// any element is undefined; then `undefined` says which.
 bool Executor::gather(const FragmentRows& registers, size_t first, const Fragment& f,
                       Elements& values, UndefinedElements& undefined) {
   const int bytes = 4 / f.parts;
@@ -208,11 +240,28 @@ bool Executor::gather(const FragmentRows& registers, size_t first, const Fragmen
     const uint8_t* bad =
         undefined_source(registers.flags[first + reg], registers.rows[first + reg]);
     const uint16_t* element = f.element.data() + reg * in_register;
-    for (int i = 0; i < in_register; ++i) {
-      for (int b = 0; b < bytes; ++b) undefined[element[i]] |= bad[i * bytes + b];
-    }
+    note_undefined(bad, first + reg, f.parts, element, undefined);
   }
   return true;
+}
+
+/// Elements of register `k` that have an undefined bit.
+void Executor::note_undefined(const uint8_t* bad, size_t k, int parts, const uint16_t* element,
+                              UndefinedElements& undefined) const {
+  const int bytes = 4 / parts;
+  for (int i = 0; i < kLanes * parts; ++i) {
+    for (int b = 0; b < bytes; ++b) {
+      if (bad[i * bytes + b] == 0) continue;
+      undefined[element[i]] =
+          static_cast<uint16_t>(1 + kLanes * k + static_cast<size_t>(i / parts));
+    }
+  }
+}
+
+/// Where an element comes from that lies in a register.
+Trail Executor::element_trail(const MicroOp& op, const FragmentRows& registers, uint16_t where) {
+  const size_t at = where - 1u;
+  return trail_through(op, registers.flags[at / kLanes], static_cast<int>(at % kLanes));
 }
 
 /// Writes a fragment's registers; `undefined` may be null.
@@ -225,13 +274,29 @@ void Executor::scatter(const FragmentRows& registers, size_t first, const Fragme
     const uint16_t* element = f.element.data() + reg * in_register;
     for (int i = 0; i < in_register; ++i) {
       std::memcpy(values + i * bytes, &bits[element[i]], bytes);
-      if (undefined != nullptr) std::memset(bad + i * bytes, (*undefined)[element[i]], bytes);
+      const bool is_bad = undefined != nullptr && (*undefined)[element[i]] != 0;
+      if (undefined != nullptr) std::memset(bad + i * bytes, is_bad ? 0xff : 0, bytes);
     }
     set_register_row(registers, first + reg, values, undefined != nullptr ? bad : nullptr);
   }
 }
 
-/// d = a * b + c. An undefined element of a spoils its row of d, one of b its column.
+/// Trails of a fragment's registers; `trail`: of an element.
+template <class F>
+void Executor::set_fragment_trails(const FragmentRows& registers, size_t first, const Fragment& f,
+                                   F trail) {
+  const int bytes = 4 / f.parts;
+  for (int reg = 0; reg < f.registers; ++reg) {
+    const uint16_t* element = f.element.data() + reg * kLanes * f.parts;
+    set_row_trails(registers, first + static_cast<size_t>(reg), [&](int lane, int byte) {
+      return trail(element[lane * f.parts + byte / bytes]);
+    });
+  }
+}
+
+/// d = a * b + c. An undefined element of a spoils its row of d, one of b its column; of integers
+/// a defined zero is a factor that hides the other one. (0 * NaN is none: floating point has no
+/// such zero.)
 void Executor::matrix_product(const MicroOp& op, const Instruction& ins) {
   const FragmentRows& registers = code_->fragments[op.target];
   const Fragment& fa = fragment(ins, Matrix::a);
@@ -252,17 +317,30 @@ void Executor::matrix_product(const MicroOp& op, const Instruction& ins) {
     multiply(ins.shape, ins.type, a, b, c, d, config_->mma_errors);
   }
   const bool dirty = dirty_a || dirty_b || dirty_c;
+  const bool zero_hides = ins.type == Type::s32;
+  if (!dirty_a) ua.fill(0);
+  if (!dirty_b) ub.fill(0);
   for (int i = 0; dirty && i < fd.rows; ++i) {
     for (int j = 0; j < fd.columns; ++j) {
-      uint8_t bad = dirty_c ? uc[i * fd.columns + j] : 0;
-      for (int l = 0; dirty_a && l < fa.columns; ++l) bad |= ua[i * fa.columns + l];
-      for (int l = 0; dirty_b && l < fb.rows; ++l) bad |= ub[l * fb.columns + j];
+      uint16_t bad = dirty_c ? uc[i * fd.columns + j] : 0;
+      for (int l = 0; bad == 0 && l < fa.columns; ++l) {
+        const int at_x = i * fa.columns + l, at_y = l * fb.columns + j;
+        const uint16_t x = ua[at_x], y = ub[at_y];
+        if (x != 0 && !(zero_hides && y == 0 && b[static_cast<size_t>(at_y)] == 0)) bad = x;
+        if (y != 0 && !(zero_hides && x == 0 && a[static_cast<size_t>(at_x)] == 0)) bad = y;
+      }
       ud[i * fd.columns + j] = bad;
     }
+  }
+  // Before the result's registers are written, which may be those of c.
+  std::vector<Trail> trails(dirty ? fd.elements() : 0);
+  for (size_t i = 0; i < trails.size(); ++i) {
+    if (ud[i] != 0) trails[i] = element_trail(op, registers, ud[i]);
   }
   uint32_t bits[kMaxElements];
   for (int i = 0; i < fd.elements(); ++i) bits[i] = element_bits(ins.type, d[i]);
   scatter(registers, 0, fd, bits, dirty ? &ud : nullptr);
+  if (dirty) set_fragment_trails(registers, 0, fd, [&](int element) { return trails[element]; });
 }
 
 /// wmma.load and wmma.store: a matrix in memory with a stride between its rows or columns. The
@@ -278,10 +356,7 @@ void Executor::transfer_fragment(WarpState&, const MicroOp& op, const Instructio
   if (shadow_ && warp_->flags[op.fa] != 0) check_address(op, 1);
   const uint64_t stride = op.b == kNoSlot ? static_cast<uint64_t>(along)
                                           : *reinterpret_cast<const uint32_t*>(row(op.b));
-  if (shadow_ && op.b != kNoSlot && undefined_lanes(op.fb, op.b, 4, 1) != 0) {
-    report(DiagnosticKind::uninitialised, op.site, 0,
-           "the stride of " + ins.spelling + " depends on an uninitialised value");
-  }
+  if (shadow_ && op.b != kNoSlot) check_operand(op, op.fb, op.b, 4, 1, "stride");
   Space space;
   split_spaces(op, 1, space);
   const uint64_t base = address_[0];
@@ -305,19 +380,28 @@ void Executor::transfer_fragment(WarpState&, const MicroOp& op, const Instructio
       if (stores) {
         uint8_t value[4], bad[4];
         std::memcpy(value, &bits[element], 4);
-        std::memset(bad, undefined[element], 4);
-        store_bytes(op, space, 0, address, bytes, value, bad);
+        std::memset(bad, undefined[element] != 0, 4);
+        store_bytes(op, space, 0, address, bytes, value, bad,
+                    [&](int) { return element_trail(op, registers, undefined[element]); });
         continue;
       }
       const Target from = locate(op, space, 0, address, bytes, false);
       std::memcpy(&bits[element], from.data, bytes);
       for (int b = 0; b < bytes; ++b) {
-        if ((from.state[b] & kUndefined) != 0) undefined[element] = 0xff;
+        if ((from.state[b] & kUndefined) != 0) undefined[element] = 1;
       }
       dirty |= undefined[element] != 0;
     }
   }
-  if (!stores) scatter(registers, 0, f, bits, dirty ? &undefined : nullptr);
+  if (stores) return;
+  scatter(registers, 0, f, bits, dirty ? &undefined : nullptr);
+  if (!dirty) return;
+  set_fragment_trails(registers, 0, f, [&](int element) {
+    const int line = by_rows ? element / f.columns : element % f.columns;
+    const int in_line = by_rows ? element % f.columns : element / f.columns;
+    const uint64_t at = stride * static_cast<uint64_t>(line) + static_cast<uint64_t>(in_line);
+    return trail_in_memory(op.site, space, 0, base + at * static_cast<uint64_t>(bytes));
+  });
 }
 
 /// The bits of a fragment's elements as they stand in its registers.
@@ -331,8 +415,8 @@ void Executor::fragment_bits(const FragmentRows& registers, const Fragment& f, u
     const uint16_t* element = f.element.data() + reg * in_register;
     for (int i = 0; i < in_register; ++i) {
       std::memcpy(&bits[element[i]], from + i * bytes, bytes);
-      for (int b = 0; b < bytes; ++b) undefined[element[i]] |= bad[i * bytes + b];
     }
+    note_undefined(bad, static_cast<size_t>(reg), f.parts, element, undefined);
   }
 }
 

@@ -43,6 +43,28 @@ int shuffle_source(Shuffle mode, int lane, uint32_t b, uint32_t c, bool* in_rang
   return *in_range ? source : lane;
 }
 
+/// One step of redux.
+MaskedBits combine(const Instruction& ins, MaskedBits x, MaskedBits y) {
+  const auto a = static_cast<uint32_t>(x.bits), b = static_cast<uint32_t>(y.bits);
+  const uint64_t any = x.undefined | y.undefined;
+  const bool less =
+      ins.type == Type::s32 ? static_cast<int32_t>(b) < static_cast<int32_t>(a) : b < a;
+  switch (ins.atom) {
+    case Atom::add:
+      return {a + b, undefined_sum(x, y)};
+    case Atom::min:
+      return {less ? b : a, any != 0 ? ~uint64_t{0} : 0};
+    case Atom::max:
+      return {less ? a : b, any != 0 ? ~uint64_t{0} : 0};
+    case Atom::and_:
+      return {a & b, undefined_and(x, y)};
+    case Atom::or_:
+      return {a | b, undefined_or(x, y)};
+    default:
+      return {a ^ b, any};
+  }
+}
+
 }  // namespace
 
 uint32_t Executor::member_mask(const MicroOp& op, uint32_t mask) const {
@@ -60,6 +82,10 @@ bool Executor::synchronise(WarpState& warp, Group& group, const MicroOp& op, uin
   const Slot slot = op.kind == Kind::shuffle || op.kind == Kind::tensor ? op.e
                     : op.kind == Kind::match || op.kind == Kind::redux  ? op.b
                                                                         : op.a;
+  if (shadow_) {
+    const uint32_t flag = slot == op.e ? op.fe : slot == op.b ? op.fb : op.fa;
+    check_operand(op, flag, slot, 4, mask, "lane mask");
+  }
   uint32_t same = mask;
   if (!is_uniform(slot)) {
     const uint32_t* masks = reinterpret_cast<const uint32_t*>(row(slot));
@@ -194,7 +220,8 @@ bool Executor::is_uniform(Slot slot) const {
 /// The common shuffle: a whole warp, clean, all lanes with the same distance and bounds. False: not
 /// of that shape, nothing was done.
 bool Executor::shuffle_whole(const MicroOp& op, uint32_t mask) {
-  if (mask != ~0u || op.d == kNoSlot || warp_->flags[op.fa] != 0) return false;
+  if (mask != ~0u || op.d == kNoSlot) return false;
+  if ((warp_->flags[op.fa] | warp_->flags[op.fb] | warp_->flags[op.fc]) != 0) return false;
   const uint32_t* b = reinterpret_cast<const uint32_t*>(row(op.b));
   const uint32_t* c = reinterpret_cast<const uint32_t*>(row(op.c));
   if (!is_uniform(op.b) || !is_uniform(op.c)) return false;
@@ -224,7 +251,8 @@ bool Executor::shuffle_whole(const MicroOp& op, uint32_t mask) {
 void Executor::shuffle(WarpState& warp, const std::vector<Participant>& all) {
   alignas(32) uint32_t value[kLanes];
   alignas(32) uint32_t result[kLanes];
-  uint32_t undefined_in = 0, participants = 0;
+  uint32_t participants = 0;
+  UndefinedLanes given;
   bool wrapped = false;
   WrapRow exact;
   uint32_t origin = 0;
@@ -238,7 +266,7 @@ void Executor::shuffle(WarpState& warp, const std::vector<Participant>& all) {
     }
     const uint8_t flags = shadow_ ? warp.flags[p.op->fa] : 0;
     if (flags == 0) continue;
-    undefined_in |= undefined_lanes(p.op->fa, p.op->a, 4, p.mask);
+    gather_undefined(*p.op, p.op->fa, p.op->a, 4, p.mask, given);
     if ((flags & kWrapped) == 0) continue;
     if (!wrapped) std::memset(&exact, 0, sizeof exact);
     wrapped = true;
@@ -254,7 +282,7 @@ void Executor::shuffle(WarpState& warp, const std::vector<Participant>& all) {
     const Shuffle mode = code_->sites[op.site].instruction->shuffle;
     const uint32_t* b = reinterpret_cast<const uint32_t*>(row(op.b));
     const uint32_t* c = reinterpret_cast<const uint32_t*>(row(op.c));
-    uint32_t in_range = 0, undefined = 0;
+    uint32_t in_range = 0, absent = 0;
     int sources[kLanes];
     for (int lane = 0; lane < kLanes; ++lane) {
       bool ok = false;
@@ -264,13 +292,19 @@ void Executor::shuffle(WarpState& warp, const std::vector<Participant>& all) {
       sources[lane] = present ? source : lane;
       result[lane] = value[sources[lane]];
       in_range |= static_cast<uint32_t>(ok) << lane;
-      undefined |= (static_cast<uint32_t>(!present) | (undefined_in >> source & 1)) << lane;
+      absent |= static_cast<uint32_t>(!present) << lane;
+    }
+    // From which lane a value comes is undefined, too, where its number or the bounds are.
+    UndefinedSources chooser;
+    if (shadow_) {
+      chooser.add(op.fb, undefined_lanes(op.fb, op.b, 4, p.mask));
+      chooser.add(op.fc, undefined_lanes(op.fc, op.c, 4, p.mask));
     }
     if (op.d != kNoSlot) {
       write_row(op.d, 4, result, p.mask);
       if (shadow_) {
         result_defined(op.fd, op.d, 4, p.mask);
-        if ((undefined & p.mask) != 0) mark_lanes(op.fd, op.d, 4, undefined, p.mask);
+        shuffle_undefined(op, p.mask, sources, given, absent & p.mask, chooser);
         if (wrapped && op.fd != 0 && code_->wrap_rows[op.fd] >= 0) {
           WrapRow& to = wrap_row(op.fd);
           for_lanes(p.mask, [&](int lane) {
@@ -281,112 +315,110 @@ void Executor::shuffle(WarpState& warp, const std::vector<Participant>& all) {
         }
       }
     }
-    set_result_predicate(op, in_range, p.mask, 0);
+    set_result_predicate(op, in_range, p.mask, chooser.lanes());
+    if (op.p1 != kNoSlot) hand_on(op, op.fp1, chooser.lanes(), chooser);
   }
 }
 
-void Executor::set_lane32(const MicroOp& op, int lane, uint32_t value, bool undefined) {
-  if (op.d == kNoSlot) return;
-  std::memcpy(frame_row(op.d) + 4 * lane, &value, 4);
-  const uint32_t bit = 1u << lane;
-  result_defined(op.fd, op.d, 4, bit);
-  if (shadow_ && undefined) mark_lanes(op.fd, op.d, 4, bit, bit);
-}
-
 void Executor::vote(WarpState&, const std::vector<Participant>& all) {
-  uint32_t truth = 0, mask = 0, undefined = 0;
+  uint32_t truth = 0, mask = 0;
+  UndefinedLanes unsure;
   for (const Participant& p : all) {
     const uint32_t value = predicate(p.op->pa) ^ (p.op->pa_negated ? ~0u : 0u);
     truth |= value & p.mask;
     mask |= p.mask;
-    undefined |= predicate_undefined(p.op->fpa, p.op->pa) & p.mask;
+    const uint32_t undefined = predicate_undefined(p.op->fpa, p.op->pa) & p.mask;
+    if (undefined == 0) continue;
+    unsure.mask |= undefined;
+    unsure.trails.resize(kLanes);
+    for_lanes(undefined, [&](int lane) {
+      unsure.trails[static_cast<size_t>(lane)] = trail_through(*p.op, p.op->fpa, lane);
+    });
   }
+  // A defined vote may decide.
+  const bool some_true = (truth & ~unsure.mask) != 0,
+             some_false = (mask & ~truth & ~unsure.mask) != 0;
+  const bool open = unsure.mask != 0;
   for (const Participant& p : all) {
-    bool result = false;
     switch (code_->sites[p.op->site].instruction->vote) {
       case Vote::all:
-        result = truth == mask;
+        set_collective_predicate(*p.op, truth == mask, p.mask, open && !some_false, unsure);
         break;
       case Vote::any:
-        result = truth != 0;
+        set_collective_predicate(*p.op, truth != 0, p.mask, open && !some_true, unsure);
         break;
       case Vote::uni:
-        result = truth == mask || truth == 0;
+        set_collective_predicate(*p.op, truth == mask || truth == 0, p.mask,
+                                 open && !(some_true && some_false), unsure);
         break;
       default:
-        for_lanes(p.mask, [&](int lane) { set_lane32(*p.op, lane, truth, undefined != 0); });
-        continue;
+        for_lanes(p.mask,
+                  [&](int lane) { set_collective(*p.op, lane, truth, unsure.mask, unsure); });
+        break;
     }
-    set_result_predicate(*p.op, result ? ~0u : 0u, p.mask, undefined != 0 ? ~0u : 0u);
   }
 }
 
 void Executor::match(WarpState&, const std::vector<Participant>& all) {
   uint64_t value[kLanes] = {};
-  uint32_t mask = 0, undefined = 0;
+  uint32_t mask = 0;
+  UndefinedLanes unsure;
   for (const Participant& p : all) {
     const int width = bytes_of(code_->sites[p.op->site].instruction->type);
     const uint8_t* a = row(p.op->a);
     for_lanes(p.mask, [&](int lane) { std::memcpy(&value[lane], a + width * lane, width); });
     mask |= p.mask;
-    undefined |= undefined_lanes(p.op->fa, p.op->a, width, p.mask);
+    gather_undefined(*p.op, p.op->fa, p.op->a, width, p.mask, unsure);
   }
-  bool all_equal = true;
+  // Pairs that differ in a defined bit differ whatever the undefined ones are.
+  const auto surely_differ = [&](int i, int j) {
+    const uint64_t open = unsure.bits[static_cast<size_t>(i)] | unsure.bits[static_cast<size_t>(j)];
+    return ((value[i] ^ value[j]) & ~open) != 0;
+  };
+  bool all_equal = true, some_differ = false;
   for_lanes(mask, [&](int lane) { all_equal &= value[lane] == value[std::countr_zero(mask)]; });
+  for_lanes(unsure.mask == 0 ? 0 : mask, [&](int lane) {
+    for_lanes(mask, [&](int other) { some_differ |= surely_differ(lane, other); });
+  });
+  const bool open = unsure.mask != 0 && !some_differ && std::popcount(mask) > 1;
   for (const Participant& p : all) {
     const bool any_form = code_->sites[p.op->site].instruction->vote == Vote::any;
     for_lanes(p.mask, [&](int lane) {
-      uint32_t equal = 0;
+      uint32_t equal = 0, undefined = 0;
       for_lanes(mask, [&](int other) {
         if (value[other] == value[lane]) equal |= 1u << other;
+        const bool concerned = ((unsure.mask >> lane | unsure.mask >> other) & 1) != 0;
+        if (concerned && other != lane && !surely_differ(lane, other)) undefined |= 1u << other;
       });
-      set_lane32(*p.op, lane, any_form ? equal : all_equal ? mask : 0, undefined != 0);
+      if (any_form) {
+        set_collective(*p.op, lane, equal, undefined, unsure);
+      } else {
+        set_collective(*p.op, lane, all_equal ? mask : 0, open ? mask : 0, unsure);
+      }
     });
-    set_result_predicate(*p.op, all_equal ? ~0u : 0u, p.mask, undefined != 0 ? ~0u : 0u);
+    set_collective_predicate(*p.op, all_equal, p.mask, open, unsure);
   }
 }
 
 void Executor::redux(WarpState&, const std::vector<Participant>& all) {
   const Instruction& ins = *code_->sites[all[0].op->site].instruction;
-  uint32_t result = 0, undefined = 0;
+  MaskedBits result;
+  UndefinedLanes unsure;
   bool first = true;
   for (const Participant& p : all) {
     const uint32_t* a = reinterpret_cast<const uint32_t*>(row(p.op->a));
-    undefined |= undefined_lanes(p.op->fa, p.op->a, 4, p.mask);
+    gather_undefined(*p.op, p.op->fa, p.op->a, 4, p.mask, unsure);
     for_lanes(p.mask, [&](int lane) {
-      const uint32_t x = a[lane];
-      const bool less = ins.type == Type::s32
-                            ? static_cast<int32_t>(x) < static_cast<int32_t>(result)
-                            : x < result;
-      if (first) {
-        result = x;
-      } else {
-        switch (ins.atom) {
-          case Atom::add:
-            result += x;
-            break;
-          case Atom::min:
-            result = less ? x : result;
-            break;
-          case Atom::max:
-            result = less ? result : x;
-            break;
-          case Atom::and_:
-            result &= x;
-            break;
-          case Atom::or_:
-            result |= x;
-            break;
-          default:
-            result ^= x;
-            break;
-        }
-      }
+      const MaskedBits x{a[lane], unsure.bits[static_cast<size_t>(lane)]};
+      result = first ? x : combine(ins, result, x);
       first = false;
     });
   }
   for (const Participant& p : all) {
-    for_lanes(p.mask, [&](int lane) { set_lane32(*p.op, lane, result, undefined != 0); });
+    for_lanes(p.mask, [&](int lane) {
+      set_collective(*p.op, lane, static_cast<uint32_t>(result.bits),
+                     static_cast<uint32_t>(result.undefined), unsure);
+    });
   }
 }
 
@@ -396,7 +428,7 @@ void Executor::elect(WarpState&, const std::vector<Participant>& all) {
   for (const Participant& p : all) mask |= p.mask;
   const uint32_t leader = static_cast<uint32_t>(std::countr_zero(mask));
   for (const Participant& p : all) {
-    for_lanes(p.mask, [&](int lane) { set_lane32(*p.op, lane, leader, false); });
+    for_lanes(p.mask, [&](int lane) { set_collective(*p.op, lane, leader, 0, {}); });
     set_result_predicate(*p.op, 1u << leader, p.mask, 0);
   }
 }

@@ -216,15 +216,6 @@ void Executor::report_stray(const Page& page, std::string message, std::string o
   d.thread = {};
 }
 
-void Executor::store_undefined(const MicroOp& op, int lane, const Page* page, uint64_t address,
-                               int bytes) {
-  if (!memory_->regions()[page->region].spec.judged) return;
-  std::string operand;
-  const std::string where = describe(Space::global, address, bytes, &operand);
-  report(DiagnosticKind::uninitialised, op.site, lane,
-         "an uninitialised value is stored to " + where, operand);
-}
-
 /// __assertfail(message, file, line, function, character size).
 void Executor::assert_failed(const MicroOp& op, uint32_t mask) {
   const CallInfo& call = code_->calls[op.target];

@@ -64,6 +64,12 @@ std::unique_ptr<Code> Lowering::run(const std::string& entry) {
     }
   }
   for (int32_t f : functions_) find_maybe_unset(f);
+  for (CallInfo& call : code_->calls) {
+    for (size_t i = 0; i < code_->maybe_unset.size(); ++i) {
+      const bool callees = call.callee >= 0 && code_->maybe_unset[i].function == call.callee;
+      if (callees) call.unset.push_back(static_cast<int32_t>(i));
+    }
+  }
   remove_redundant_copies(*code_);
   for (MicroOp& op : code_->ops) {
     const bool jumps = op.kind == Kind::branch || op.kind == Kind::jump;

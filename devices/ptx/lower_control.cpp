@@ -209,6 +209,17 @@ void Lowering::emit_call(const Instruction& ins) {
     call.results.push_back({static_cast<int32_t>(there.results[i]), static_cast<int32_t>(to),
                             static_cast<int32_t>(callee.results[i].bytes)});
   }
+  for (size_t i = 0; i < callee.variables.size(); ++i) {
+    const int64_t at = there.variables[i];
+    if (at < 0) continue;
+    call.fresh.emplace_back(static_cast<int32_t>(at),
+                            static_cast<int32_t>(callee.variables[i].bytes));
+  }
+  for (size_t i = 0; i < there.results.size(); ++i) {
+    call.fresh.emplace_back(static_cast<int32_t>(there.results[i]),
+                            static_cast<int32_t>(callee.results[i].bytes));
+  }
+  call.callee = ins.target;
   call.callee_block = there.first_block;
   MicroOp& op = emit(ins, Kind::call);
   op.target = static_cast<int32_t>(code_->calls.size());

@@ -30,20 +30,31 @@ bool is_integer_of(Type type, int bytes) {
 
 UndefinedStep undefined_step(const Instruction& ins) {
   switch (table()[ins.row].definedness) {
-    case DefinednessRule::per_byte:
-      return ins.op == Op::and_  ? UndefinedStep::and_
-             : ins.op == Op::or_ ? UndefinedStep::or_
-                                 : UndefinedStep::bytes;
+    case DefinednessRule::bitwise:
+      return ins.op == Op::and_   ? UndefinedStep::and_
+             : ins.op == Op::or_  ? UndefinedStep::or_
+             : ins.op == Op::lop3 ? UndefinedStep::lop3
+                                  : UndefinedStep::bits;
+    case DefinednessRule::arithmetic:
+      return ins.op == Op::add   ? UndefinedStep::sum
+             : ins.op == Op::mul ? UndefinedStep::product
+             : ins.op == Op::mad ? UndefinedStep::product_sum
+             : ins.op == Op::neg ? UndefinedStep::negation
+                                 : UndefinedStep::difference;
     case DefinednessRule::half2:
       return UndefinedStep::halves;
+    case DefinednessRule::pairs:
+      return UndefinedStep::pairs;
     case DefinednessRule::mov:
-      return UndefinedStep::bytes;
+      return UndefinedStep::bits;
     case DefinednessRule::selp:
       return UndefinedStep::select;
+    case DefinednessRule::resize:
+      return ins.sat ? UndefinedStep::whole : UndefinedStep::apply1;
     case DefinednessRule::shift:
     case DefinednessRule::extract:
-    case DefinednessRule::resize:
       return UndefinedStep::apply1;
+    case DefinednessRule::choose:
     case DefinednessRule::permute:
     case DefinednessRule::funnel:
     case DefinednessRule::insert:
@@ -199,6 +210,9 @@ void Lowering::emit_compute(const Instruction& ins) {
   op.guard_negated = frame.guard_negated;
   op.row = row;
   op.width = shape.d;
+  op.b_width = shape.src[1];
+  op.c_width = shape.src[2];
+  if (ins.op == Op::cvt && bytes_of(ins.source_type) == 1) op.read_bytes = 1;
   if (d.slot != kNoSlot && d.width == 0) {
     op.p1 = d.slot;
     op.fp1 = d.flag;
@@ -237,7 +251,7 @@ void Lowering::emit_copy(const Instruction& ins, const Place& d, const Place& a,
   op.width = d.width;
   op.source_width = a.width;
   op.is_copy = a.width == d.width;
-  op.undefined = a.width == d.width ? UndefinedStep::bytes : UndefinedStep::apply1;
+  op.undefined = a.width == d.width ? UndefinedStep::bits : UndefinedStep::apply1;
   if (a.width == d.width && a.width >= 4) op.wrap = WrapStep::copy;
   if (a.width == 4 && d.width == 8) {
     op.wrap = sign_extend ? WrapStep::widen_signed : WrapStep::widen_unsigned;
@@ -326,7 +340,7 @@ void Lowering::emit_cvta(const Instruction& ins) {
   op.fa = a.flag;
   op.b = constant(ins.space == Space::shared ? kSharedWindow : kLocalWindow, 8);
   op.width = 8;
-  op.undefined = UndefinedStep::whole;
+  op.undefined = ins.to_space ? UndefinedStep::difference : UndefinedStep::sum;
   op.wrap = ins.to_space ? WrapStep::sub : WrapStep::add;
 }
 

@@ -71,7 +71,7 @@ void Lowering::find_maybe_unset(int32_t f) {
   for (size_t r = 0; r < function.registers.size(); ++r) {
     if (!test(live[0], static_cast<int32_t>(r))) continue;
     const Place& p = places.registers[r];
-    code_->maybe_unset.push_back({p.slot, p.flag, p.width});
+    code_->maybe_unset.push_back({p.slot, p.flag, p.width, f, function.registers[r].name});
   }
 }
 

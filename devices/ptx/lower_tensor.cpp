@@ -96,6 +96,7 @@ void Lowering::emit_async(const Instruction& ins) {
   MicroOp& op = emit(ins, Kind::mbarrier);
   op.b = operand.slot;
   op.fb = operand.flag;
+  op.b_width = operand.width;
   op.width = 8;
   set_address(ins, ins.src[0], ins.space, op);
   if (ins.dst.empty() || ins.dst[0].kind != Value::Kind::reg) return;

@@ -111,6 +111,11 @@ Page* Memory::find(uint64_t number) {
   std::memset(page->state, spec.undefined ? kUndefined : 0, kPageBytes);
   const int64_t first = static_cast<int64_t>(begin + page->low - spec.base);
   const int64_t count = page->high - page->low;
+  if (const int64_t defined = std::max<int64_t>(spec.undefined_from - first, 0); defined < count) {
+    std::memset(page->state + page->low + defined, kUndefined,
+                static_cast<size_t>(count - defined));
+    page->has_undefined = true;
+  }
   if (spec.fill) {
     spec.fill(first, count, page->data + page->low);
   } else {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -33,6 +34,7 @@ struct RegionSpec {
   bool writable = true;    ///< false: a store is a stray write (and is done)
   bool constant = false;   ///< const or param memory: a store is a fault
   bool undefined = false;  ///< bytes count as uninitialised until stored
+  int64_t undefined_from = std::numeric_limits<int64_t>::max();  ///< so do bytes from here on
   bool judged = false;     ///< storing an undefined value here is a finding
   FillFunction fill;       ///< null: zeros
 };

@@ -196,6 +196,7 @@ std::map<int, int> PtxDevice::add_operands(const Instance& instance, const RunOp
                               ? 0
                               : instance.evaluate(*tensor.spec->overread) * spec.element_bytes;
     spec.bytes = stored + std::max<int64_t>(extra, 0);
+    if (options.definedness) spec.undefined_from = stored;
     spec.writable = tensor.is_written();
     const OperandKind kind = tensor.spec->kind;
     spec.undefined =

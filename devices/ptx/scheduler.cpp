@@ -148,8 +148,18 @@ void Executor::arrive(WarpState& warp, Group& group, const MicroOp& op, uint32_t
     const uint32_t count = reinterpret_cast<const uint32_t*>(row(op.b))[lane];
     barrier.wanted = count == 0 ? -1 : int64_t{count};
   }
+  if (shadow_) {
+    check_operand(op, op.fa, op.a, 4, mask, "number");
+    if (op.b != kNoSlot) check_operand(op, op.fb, op.b, 4, mask, "thread count");
+  }
   if (op.pa != kNoSlot) {
     const uint32_t p = predicate(op.pa) ^ (op.pa_negated ? ~0u : 0u);
+    const uint32_t undefined = predicate_undefined(op.fpa, op.pa) & mask;
+    if (undefined != 0) {
+      barrier.undefined += static_cast<uint32_t>(std::popcount(undefined));
+      barrier.trail = trail_through(op, op.fpa, std::countr_zero(undefined));
+    }
+    barrier.surely += static_cast<uint32_t>(std::popcount(p & mask & ~undefined));
     barrier.popc += static_cast<uint32_t>(std::popcount(p & mask));
     barrier.participants += static_cast<uint32_t>(std::popcount(mask));
   }
@@ -222,16 +232,9 @@ void Executor::try_release(BlockState& block, int number) {
       const MicroOp& op = ops_[g.pc];
       const BarKind kind = code_->sites[op.site].instruction->bar;
       warp_ = warp.get();
-      if (kind == BarKind::red_popc) {
-        alignas(32) uint32_t value[kLanes];
-        for (uint32_t& v : value) v = done.popc;
-        write_row(op.d, 4, value, g.mask);
-        result_defined(op.fd, op.d, 4, g.mask);
-      } else if (kind == BarKind::red_and || kind == BarKind::red_or) {
-        const bool truth =
-            kind == BarKind::red_and ? done.popc == done.participants : done.popc != 0;
-        set_result_predicate(op, truth ? ~0u : 0u, g.mask, 0);
-      }
+      const bool reduces =
+          kind == BarKind::red_popc || kind == BarKind::red_and || kind == BarKind::red_or;
+      if (reduces) set_reduction(op, kind, g.mask, done);
       g.wait = Wait::none;
       ++g.pc;
     }
@@ -309,18 +312,23 @@ void Executor::start_warp(WarpState& warp, BlockState& block, int32_t index) {
   std::memset(warp.local, 0xcd, local);
   std::memset(warp.local_state, options_.definedness ? kUndefined : 0, local);
   warp.local_deltas.clear();
+  warp.local_trails.clear();
+  if (warp.trails_of != code.serial) warp.trails.clear();
+  warp.trails_of = code.serial;
   warp.async.clear();
   warp.flags.assign(code.flag_count, 0);
   warp.origins.resize(code.flag_count);
   warp.index = index;
   warp.block = &block;
   warp.carry = 0;
+  warp.carry_undefined = 0;
   for (const Code::MaybeUnset& r : code.maybe_unset) {
     const size_t bytes = r.width == 0 ? 4 : static_cast<size_t>(r.width) * kLanes;
     std::memset(warp.frame + r.slot, 0, bytes);
     if (!options_.definedness) continue;
     std::memset(warp.undefined + r.slot, 0xff, bytes);
     warp.flags[r.flag] = kMaybeUndefined;
+    if (r.flag < warp.trails.size() && warp.trails[r.flag] != nullptr) *warp.trails[r.flag] = {};
   }
   warp.groups.assign(1, Group{});
   warp.groups[0].pc = code.blocks[code.entry_block].pc;
@@ -392,6 +400,7 @@ std::unique_ptr<BlockState> Executor::start_block(std::array<int64_t, 3> at, int
   block->shared_state.assign(static_cast<size_t>(shared_bytes_),
                              options_.definedness ? kUndefined : 0);
   block->shared_deltas.clear();
+  block->shared_trails.clear();
   block->barriers.fill({});
   if (options_.races && !config_->only_thread) {
     if (block->races == nullptr) block->races = std::make_unique<RaceBlock>();

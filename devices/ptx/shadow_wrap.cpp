@@ -178,7 +178,7 @@ bool Executor::stays_exact(const MicroOp& op) const {
 void Executor::shadow_compute(const MicroOp& op, uint32_t mask, uint8_t flags) {
   uint8_t& to = warp_->flags[op.fd];
   if (flags & kMaybeUndefined) {
-    propagate_undefined(op, mask, flags);
+    propagate_undefined(op, mask);
   } else if (mask == warp_->live) {
     to &= static_cast<uint8_t>(~kMaybeUndefined);
   }
@@ -359,10 +359,7 @@ std::string Executor::wrap_message(const WrapOrigin& o) const {
 void Executor::check_address(const MicroOp& op, uint32_t mask) {
   const int width = code_->sites[op.site].address_width;
   const std::string& spelling = code_->sites[op.site].instruction->spelling;
-  if (const uint32_t undefined = undefined_lanes(op.fa, op.a, width, mask)) {
-    report(DiagnosticKind::uninitialised, op.site, std::countr_zero(undefined),
-           "the address of " + spelling + " depends on an uninitialised value");
-  }
+  check_operand(op, op.fa, op.a, width, mask, "address");
   if ((warp_->flags[op.fa] & kWrapped) == 0 || !options_.wrap) return;
   const WrapRow& exact = warp_->wrap[code_->wrap_rows[op.fa]];
   uint32_t wrong = 0;

@@ -14,29 +14,33 @@
 
 namespace assay::ptx {
 
-/// How undefined bytes of sources make bytes of the result undefined, lane by lane.
+/// How undefined bits of sources make bits of the result undefined, lane by lane. Memory keeps
+/// bytes: one with any undefined bit is undefined as a whole.
 enum class DefinednessRule : uint8_t {
-  none,      ///< no result in a register (control, barriers)
-  any,       ///< any undefined byte of any source makes the whole result undefined
-  per_byte,  ///< byte i of the result from byte i of each source (and, or, xor, not)
-  half2,     ///< packed halves: each half of the result from the same half of each source
-  mov,       ///< copied byte by byte; also packs and unpacks vectors
-  selp,      ///< of the source that the predicate selects; undefined where the predicate is
-  load,      ///< of the memory's bytes; upper bytes of a wider register are defined
-  store,     ///< memory's bytes take the source's
-  atomic,    ///< as load, then store with `any`
-  shift,     ///< bytes move by a constant count; `any` otherwise
-  permute,   ///< prmt: byte by byte by a constant selector; `any` otherwise
-  funnel,    ///< shf: as shift, over two sources
-  extract,   ///< bfe: the bytes that the field touches
-  insert,    ///< bfi: field from one source, the rest from the other
-  resize,    ///< integer cvt: low bytes are copied; sign or zero bytes follow the top one
-  pack2,     ///< cvt to a packed pair: upper half from the first source, lower from the second
-  compare,   ///< predicate result: undefined when any source byte is
-  shuffle,   ///< shfl: of the lane that is read
-  vote,      ///< vote, match, redux: `any` over the participating lanes
-  uniform,   ///< always defined (activemask, createpolicy)
-  matrix,    ///< mma: element (i, j) from row i of a, column j of b and element (i, j) of c
+  none,        ///< no result in a register (control, barriers)
+  any,         ///< any undefined bit that is read makes the whole result undefined
+  bitwise,     ///< bit i of the result from bit i of each source; one that decides wins (0 of and)
+  arithmetic,  ///< carries go upwards: bits below the lowest undefined one stay defined
+  half2,       ///< packed halves: each half of the result from the same half of each source
+  pairs,       ///< between packed pairs of different widths: each element from the same element
+  mov,         ///< copied bit by bit; also packs and unpacks vectors
+  selp,     ///< of the source that the predicate selects; an undefined predicate: where they differ
+  choose,   ///< slct: of the source that is selected; `any` where the selecting value is undefined
+  load,     ///< of the memory's bytes; upper bytes of a wider register are defined
+  store,    ///< memory's bytes take the source's
+  atomic,   ///< as load, then store of what the operation makes
+  shift,    ///< bits move by a defined count; `any` otherwise
+  permute,  ///< prmt: byte by byte by a defined selector; `any` otherwise
+  funnel,   ///< shf: as shift, over two sources
+  extract,  ///< bfe, szext, brev: bits move by defined positions; `any` otherwise
+  insert,   ///< bfi: field from one source, the rest from the other
+  resize,   ///< integer cvt: low bits are copied, sign bits follow the top one; .sat: `any`
+  pack2,    ///< cvt to a packed pair: upper half from the first source, lower from the second
+  compare,  ///< predicate result: undefined when any source bit is and nothing else decides
+  shuffle,  ///< shfl: of the lane that is read; `any` of lane and clamp
+  vote,     ///< vote, match, redux: over the participating lanes, unless defined ones decide
+  uniform,  ///< always defined (activemask, createpolicy)
+  matrix,   ///< mma: element (i, j) from row i of a, column j of b and element (i, j) of c
 };
 
 /// How the exact integer value, under the signed and the unsigned reading, goes on.

@@ -36,7 +36,9 @@ TEST(Shadow, UndefinedBytes) {
   EXPECT_EQ(undefined(half + "mov.b32 {%h2, %h3}, %r8; cvt.u32.u16 %r2, %h2;"), 0);
   EXPECT_EQ(undefined(half + "mov.b32 {%h2, %h3}, %r8; cvt.u32.u16 %r2, %h3;"), 1);
   EXPECT_EQ(undefined(half + "add.f16x2 %r8, %r8, %r8; and.b32 %r2, %r8, 65535;"), 0);
-  EXPECT_EQ(undefined(half + "add.s32 %r8, %r8, %r8; and.b32 %r2, %r8, 65535;"), 1);
+  // Carries go upwards only.
+  EXPECT_EQ(undefined(half + "add.s32 %r8, %r8, %r8; and.b32 %r2, %r8, 65535;"), 0);
+  EXPECT_EQ(undefined(half + "add.s32 %r8, %r8, %r8; shr.u32 %r2, %r8, 16;"), 1);
 }
 
 TEST(Shadow, SelectionFollowsThePredicate) {
@@ -44,6 +46,102 @@ TEST(Shadow, SelectionFollowsThePredicate) {
   EXPECT_EQ(undefined(never + "selp.u32 %r2, %r9, %r1, %p1;"), 0);
   EXPECT_EQ(undefined(never + "selp.u32 %r2, %r1, %r9, %p1;"), 1);
   EXPECT_EQ(undefined("setp.eq.u32 %p2, %r9, 0; selp.u32 %r2, 1, 2, %p2;"), 1);
+}
+
+TEST(Shadow, CombinedPredicatesAreDecidedByDefinedOnes) {
+  const std::string unknown = "setp.eq.u32 %p2, %r9, 0;", give = "selp.u32 %r2, 1, 0, %p3;";
+  EXPECT_EQ(undefined(unknown + "setp.gt.and.u32 %p3, %r1, 100, %p2;" + give), 0);
+  EXPECT_EQ(undefined(unknown + "setp.lt.and.u32 %p3, %r1, 100, %p2;" + give), 1);
+  EXPECT_EQ(undefined(unknown + "setp.lt.or.u32 %p3, %r1, 100, %p2;" + give), 0);
+  EXPECT_EQ(undefined(unknown + "setp.lt.xor.u32 %p3, %r1, 100, %p2;" + give), 1);
+  EXPECT_EQ(undefined("setp.gt.u32 %p1, %r1, 100; setp.eq.and.u32 %p3, %r9, 0, %p1;" + give), 0);
+  EXPECT_EQ(undefined("setp.gt.u32 %p1, %r1, 100; setp.eq.or.u32 %p3, %r9, 0, %p1;" + give), 1);
+  EXPECT_EQ(undefined(unknown + "setp.gt.u32 %p1, %r1, 100; and.pred %p3, %p1, %p2;" + give), 0);
+  EXPECT_EQ(undefined(unknown + "setp.gt.u32 %p1, %r1, 100; or.pred %p3, %p1, %p2;" + give), 1);
+  // The second result of setp is `not compared` and the operand.
+  EXPECT_EQ(undefined(unknown + "setp.gt.and.u32 %p3|%p4, %r1, 100, %p2; selp.u32 %r2, 1, 0, %p4;"),
+            1);
+}
+
+TEST(Shadow, CarriesGuardsAndCalls) {
+  EXPECT_EQ(undefined("add.cc.u32 %r8, %r9, %r1; addc.u32 %r2, 0, 0;"), 1);
+  EXPECT_EQ(undefined("add.cc.u32 %r8, %r9, 1; add.cc.u32 %r8, %r1, 1; addc.u32 %r2, 0, 0;"), 0);
+  // Under a guard that nothing decides a register keeps its value or not.
+  const std::string unknown = "setp.eq.u32 %p2, %r9, 0; mov.u32 %r2, 1;";
+  EXPECT_EQ(undefined(unknown + "@%p2 mov.u32 %r2, 2;"), 1);
+  EXPECT_EQ(undefined(unknown + "@%p2 mov.u32 %r3, 2;"), 0);
+  EXPECT_EQ(undefined(unknown + "@%p2 bra L; mov.u32 %r2, 2; L:"), 1);
+  // A saturating conversion looks at all of its operand, a plain one at its low bytes.
+  const std::string half = "cvt.u16.u32 %h1, %r1; mov.b32 %r8, {%h1, %h9};";
+  EXPECT_EQ(undefined(half + "cvt.sat.u16.s32 %h2, %r8; cvt.u32.u16 %r2, %h2;"), 1);
+  EXPECT_EQ(undefined(half + "cvt.u16.s32 %h2, %r8; cvt.u32.u16 %r2, %h2;"), 0);
+}
+
+/// A second call finds registers and local memory of the first one, which are none of its own.
+TEST(Shadow, ACalledFunctionBeginsWithNothing) {
+  const auto calls = [](const std::string& body, int second) {
+    const std::string function = R"(
+      .func (.param .b32 r) f(.param .b32 first) {
+        .reg .b32 %x; .reg .b32 %y; .reg .pred %q; .local .align 4 .b8 own[4];
+        ld.param.u32 %y, [first]; setp.ne.u32 %q, %y, 0;)" +
+                                 body + "st.param.b32 [r], %x; ret; }";
+    const auto call = [](int argument) {
+      return "{ .param .b32 p; .param .b32 v; st.param.b32 [p], " + std::to_string(argument) +
+             "; call.uni (v), f, (p); ld.param.b32 %r2, [v]; }";
+    };
+    Runner r(Runner::kernel(
+        "ld.param.u64 %rd1, [a];" + call(1) + call(second) + "st.global.u32 [%rd1], %r2;",
+        function));
+    const uint64_t a = r.array<uint32_t>("a", {0}, true, true, true);
+    EXPECT_EQ(r.run({a}, threads(1)), RunStatus::completed) << r.all_messages();
+    return r.count(DiagnosticKind::uninitialised);
+  };
+  for (const char* body :
+       {"@%q mov.u32 %x, 7;", "@%q st.local.u32 [own], 7; ld.local.u32 %x, [own];"}) {
+    EXPECT_EQ(calls(body, 1), 0) << body;
+    EXPECT_EQ(calls(body, 0), 1) << body;
+  }
+}
+
+TEST(Shadow, ParticipantsThatAreDefinedDecide) {
+  const std::string unknown = "setp.eq.u32 %p2, %r9, 0;", give = "selp.u32 %r2, 1, 0, %p3;";
+  // Undefined but in lane 5, where it is true.
+  const std::string but_one = unknown + "setp.eq.or.u32 %p2, %r1, 5, %p2;";
+  EXPECT_EQ(undefined(but_one + "vote.sync.any.pred %p3, %p2, -1;" + give), 0);
+  EXPECT_EQ(undefined(but_one + "vote.sync.all.pred %p3, %p2, -1;" + give), 1);
+  EXPECT_EQ(undefined(but_one + "bar.red.or.pred %p3, 0, %p2;" + give), 0);
+  EXPECT_EQ(undefined(but_one + "bar.red.and.pred %p3, 0, %p2;" + give), 1);
+  EXPECT_EQ(undefined(but_one + "bar.red.popc.u32 %r2, 0, %p2;"), 1);
+  EXPECT_EQ(undefined(but_one + "bar.red.popc.u32 %r2, 0, %p2; and.b32 %r2, %r2, 64;"), 0);
+  EXPECT_EQ(undefined(but_one + "vote.sync.ballot.b32 %r2, %p2, -1; and.b32 %r2, %r2, 32;"), 0);
+  EXPECT_EQ(undefined(but_one + "vote.sync.ballot.b32 %r2, %p2, -1; and.b32 %r2, %r2, 48;"), 1);
+  const std::string half = "cvt.u16.u32 %h1, %r1; mov.b32 %r8, {%h1, %h9};";
+  EXPECT_EQ(undefined(half + "match.any.sync.b32 %r2, %r8, -1;"), 0);  // low halves all differ
+  EXPECT_EQ(undefined(half + "redux.sync.and.b32 %r2, %r8, -1; and.b32 %r2, %r2, 255;"), 0);
+  EXPECT_EQ(undefined(half + "redux.sync.add.u32 %r2, %r8, -1;"), 1);
+}
+
+TEST(Shadow, OperandsThatDecideWhoTakesPart) {
+  EXPECT_EQ(undefined("bar.sync %r9; mov.u32 %r2, 0;"), 1);
+  EXPECT_EQ(undefined("shfl.sync.idx.b32 %r2, %r1, 0, 31, %r9;"), 1);
+  EXPECT_EQ(undefined("bar.warp.sync %r9; mov.u32 %r2, 0;"), 1);
+  // Any lane may be named; what comes of it is undefined.
+  EXPECT_EQ(undefined("shfl.sync.idx.b32 %r2, %r1, %r9, 31, -1;"), 1);
+  EXPECT_EQ(undefined("shfl.sync.idx.b32 %r3, %r1, %r9, 31, -1; mov.u32 %r2, 0;"), 0);
+  EXPECT_EQ(undefined("cvt.u64.u32 %rd5, %r9; isspacep.shared %p3, %rd5; selp.u32 %r2, 1, 0, %p3;"),
+            1);
+}
+
+TEST(Shadow, AtomicsInSharedMemory) {
+  const std::string cell = ".shared .align 4 .b8 s[4]; st.shared.u32 [s], 3; bar.sync 0;";
+  const std::string give = "bar.sync 0; ld.shared.u32 %r2, [s];";
+  EXPECT_EQ(undefined(cell + "red.shared.add.u32 [s], %r9;" + give), 1);
+  EXPECT_EQ(undefined(cell + "red.shared.add.u32 [s], %r1;" + give), 0);
+  EXPECT_EQ(undefined(cell + "atom.shared.exch.b32 %r3, [s], %r9; bar.sync 0; mov.u32 %r2, 0;"), 0);
+  EXPECT_EQ(undefined(cell + "atom.shared.cas.b32 %r3, [s], 4, %r9;" + give), 0);  // not stored
+  EXPECT_EQ(undefined(cell + "atom.shared.cas.b32 %r3, [s], 3, %r9;" + give), 1);
+  EXPECT_EQ(undefined(".shared .align 4 .b8 s[4]; red.shared.and.b32 [s], 0;" + give), 0);
+  EXPECT_EQ(undefined(".shared .align 4 .b8 s[4]; red.shared.and.b32 [s], 1;" + give), 1);
 }
 
 TEST(Shadow, UndefinedAddressesAndShuffles) {
