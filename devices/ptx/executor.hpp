@@ -148,6 +148,10 @@ struct BlockState {
 /// "lane 3", "lanes 0-15", "lanes 0-3 and 8".
 std::string lanes_text(uint32_t mask);
 
+inline bool reduces(BarKind kind) {
+  return kind == BarKind::red_popc || kind == BarKind::red_and || kind == BarKind::red_or;
+}
+
 /// Thrown to end a run early; the diagnostic is already recorded.
 struct Stop {
   RunStatus status;
@@ -291,8 +295,8 @@ class Executor : public RaceOwner {
 
   // undefined_lanes.cpp
   void shuffle_undefined(const MicroOp& op, uint32_t mask, const int* sources,
-                         const UndefinedLanes& given, uint32_t absent,
-                         const UndefinedSources& chooser);
+                         const UndefinedLanes& given, const UndefinedSources& chooser,
+                         uint32_t absent, const int* asked);
   void gather_undefined(const MicroOp& op, uint32_t flag, Slot slot, int width, uint32_t mask,
                         UndefinedLanes& lanes);
   void set_collective(const MicroOp& op, int lane, uint32_t value, uint32_t undefined,
@@ -320,6 +324,7 @@ class Executor : public RaceOwner {
   void check_left(WarpState& warp);
   void check_membermask(WarpState& warp, int32_t pc, uint32_t mask, uint32_t named);
   void check_participants(WarpState& warp, const std::vector<Participant>& all);
+  Diagnostic& report_absent(const Trail& trail, const std::string& use);
   std::string awaited(const Group& g, const char* running) const;
   uint32_t lacking(const WarpState& home, const Group& waits, const WarpState& warp) const;
   void tell_missing(const WarpState& home, const Group& waits, const char* running,

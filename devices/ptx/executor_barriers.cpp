@@ -22,10 +22,6 @@ std::string of_warp(const WarpState& warp) { return " of warp " + std::to_string
 /// All threads of a warp have to execute the same one (PTX ISA, "barrier": bar is barrier.aligned).
 bool is_aligned(const Instruction& ins) { return ins.op == Op::bar || ins.aligned; }
 
-bool reduces(BarKind kind) {
-  return kind == BarKind::red_popc || kind == BarKind::red_and || kind == BarKind::red_or;
-}
-
 /// Every block ends with one of these.
 bool leaves_block(Kind kind) {
   switch (kind) {
@@ -372,6 +368,24 @@ void Executor::check_participants(WarpState& warp, const std::vector<Participant
                false);
     return;
   }
+}
+
+/// A shuffle's value from a lane that takes no part was used. Told at the shuffle.
+Diagnostic& Executor::report_absent(const Trail& trail, const std::string& use) {
+  const auto source = static_cast<int>(trail.place & 31);
+  const bool exited = (trail.place & kExitedLane) != 0;
+  Diagnostic& d = report(
+      DiagnosticKind::barrier, trail.site, trail.thread % kLanes,
+      code_->sites[trail.site].instruction->spelling + " of lane " +
+          std::to_string(trail.thread % kLanes) + " of warp " +
+          std::to_string(trail.thread / kLanes) + " reads lane " + std::to_string(source) +
+          (exited ? ", which has exited or is none" : ", which its mask does not name") +
+          ": an undefined value, used in: " + use);
+  if (d.count == 1) {
+    d.block = unfold(trail.block, config_->grid);
+    d.thread = unfold(trail.thread, config_->block);
+  }
+  return d;
 }
 
 // ---- hangs ----

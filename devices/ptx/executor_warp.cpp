@@ -283,12 +283,13 @@ void Executor::shuffle(WarpState& warp, const std::vector<Participant>& all) {
     const uint32_t* b = reinterpret_cast<const uint32_t*>(row(op.b));
     const uint32_t* c = reinterpret_cast<const uint32_t*>(row(op.c));
     uint32_t in_range = 0, absent = 0;
-    int sources[kLanes];
+    int sources[kLanes], asked[kLanes];
     for (int lane = 0; lane < kLanes; ++lane) {
       bool ok = false;
       const int source = shuffle_source(mode, lane, b[lane], c[lane], &ok);
       // A lane that does not take part gives no value: the reader keeps its own, undefined.
       const bool present = (participants >> source) & 1;
+      asked[lane] = source;
       sources[lane] = present ? source : lane;
       result[lane] = value[sources[lane]];
       in_range |= static_cast<uint32_t>(ok) << lane;
@@ -305,7 +306,7 @@ void Executor::shuffle(WarpState& warp, const std::vector<Participant>& all) {
       if (trace_ != nullptr) trace_shuffle(op, p.mask, sources);
       if (shadow_) {
         result_defined(op.fd, op.d, 4, p.mask);
-        shuffle_undefined(op, p.mask, sources, given, absent & p.mask, chooser);
+        shuffle_undefined(op, p.mask, sources, given, chooser, absent & p.mask, asked);
         if (wrapped && op.fd != 0 && code_->wrap_rows[op.fd] >= 0) {
           WrapRow& to = wrap_row(op.fd);
           for_lanes(p.mask, [&](int lane) {

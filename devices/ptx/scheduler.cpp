@@ -232,9 +232,7 @@ void Executor::try_release(BlockState& block, int number) {
       const MicroOp& op = ops_[g.pc];
       const BarKind kind = code_->sites[op.site].instruction->bar;
       warp_ = warp.get();
-      const bool reduces =
-          kind == BarKind::red_popc || kind == BarKind::red_and || kind == BarKind::red_or;
-      if (reduces) set_reduction(op, kind, g.mask, done);
+      if (reduces(kind)) set_reduction(op, kind, g.mask, done);
       g.wait = Wait::none;
       ++g.pc;
     }

@@ -32,6 +32,9 @@ uint64_t undefined_sum_of_product(MaskedBits a, MaskedBits b, MaskedBits c);
 /// Of the value that an atomic leaves in memory; `a` and `b` are its operands.
 uint64_t undefined_atomic(Atom operation, Type type, MaskedBits old, MaskedBits a, MaskedBits b);
 
+/// Of Trail::place: the lane has exited, or the block has none such.
+inline constexpr uint64_t kExitedLane = 32;
+
 /// Where an undefined value was first read, and the sites that handed it on.
 struct Trail {
   enum class Source : uint8_t {
@@ -39,7 +42,7 @@ struct Trail {
     unset_register,  ///< `place` is its flag index
     memory,          ///< `place` is the address in `space`
     pending_copy,    ///< the same, of bytes that a cp.async writes at its wait
-    absent_lane,     ///< a shuffle from a lane that takes no part
+    absent_lane,     ///< a shuffle from lane `place` & 31, which takes no part; | kExitedLane
     ended_object,    ///< the bytes of an mbarrier after .inval
   };
   Source source = Source::unknown;

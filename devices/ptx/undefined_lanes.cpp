@@ -16,10 +16,10 @@ void for_lanes(uint32_t mask, F f) {
 }  // namespace
 
 /// The undefined bits of a shuffle's result: those of the lane that is read, `given`; all where it
-/// is `absent` or where the choice is undefined.
+/// is `absent`, the one `asked` for, or where the choice is undefined.
 void Executor::shuffle_undefined(const MicroOp& op, uint32_t mask, const int* sources,
-                                 const UndefinedLanes& given, uint32_t absent,
-                                 const UndefinedSources& chooser) {
+                                 const UndefinedLanes& given, const UndefinedSources& chooser,
+                                 uint32_t absent, const int* asked) {
   if (op.fd == 0 || !options_.definedness) return;
   const uint32_t whole = absent | chooser.lanes();
   for_lanes(mask & ~whole, [&](int lane) {
@@ -30,7 +30,10 @@ void Executor::shuffle_undefined(const MicroOp& op, uint32_t mask, const int* so
   });
   mark_undefined(op.fd, op.d, 4, whole);
   for_lanes(absent, [&](int lane) {
-    trail_at(op.fd, lane) = new_trail(Trail::Source::absent_lane, op.site, lane);
+    Trail& trail = trail_at(op.fd, lane);
+    trail = new_trail(Trail::Source::absent_lane, op.site, lane);
+    trail.place = static_cast<uint64_t>(asked[lane]);
+    if ((warp_->live >> asked[lane] & 1) == 0) trail.place |= kExitedLane;
   });
   hand_on(op, op.fd, chooser.lanes() & ~absent, chooser);
 }

@@ -216,5 +216,28 @@ TEST_F(Barriers, FindsWrongMasks) {
   found("product_by_some", {y, halves, halves}, threads(32), "wmma.load.a.sync", RunStatus::fault);
 }
 
+// Told at the shuffle, once what it gave is used.
+TEST_F(Barriers, FindsShufflesFromAbsentLanes) {
+  const uint64_t y = floats(wrong, "y", 64, true), x = floats(wrong, "x", 64);
+  found("reads_the_exited", {y, x, 20}, threads(32), "shfl.sync.down.b32 of lane ");
+  found("reads_beyond_the_mask", {y, x, 20}, threads(32),
+        "shfl.sync.down.b32 of lane 19 of warp 0 reads lane 20, which its mask does not name: an "
+        "undefined value, used in: store to y, element 19");
+  found("branches_on_the_absent", {y, x, 20}, threads(32), "shfl.sync.bfly.b32 of lane ");
+  EXPECT_EQ(wrong.run({y, x, 20}, threads(32), "branches_on_the_absent"), RunStatus::completed);
+  EXPECT_NE(wrong.all_messages().find("which has exited or is none: an undefined value, used in: "),
+            std::string::npos)
+      << wrong.all_messages();
+  // A value that is selected away is not used; nor is it where nobody judges what is stored.
+  const uint64_t out = floats(right, "y", 64, true), in = floats(right, "x", 64);
+  clean("ballot_mask", {out, in, 19}, threads(32));
+  clean("scan", {out, in, 19}, threads(32));
+  clean("after_a_return", {out, in, 9}, threads(32));
+  clean("sum_of_the_rest", {out, in, 19}, threads(32), 1);
+  clean("segments", {out, in}, threads(64));
+  clean("half_warp", {out, in}, threads(64));
+  clean("block_sum", {out, in, 50}, threads(64));
+}
+
 }  // namespace
 }  // namespace assay::ptx

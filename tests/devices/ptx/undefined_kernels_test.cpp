@@ -53,9 +53,11 @@ class UndefinedKernels : public ::testing::Test {
     for (uint64_t seed : {0, 1, 2}) {
       LaunchConfig config = shape(entry);
       config.warp_seed = seed;
-      ASSERT_EQ(r.run(arrays(r, entry), config, entry), RunStatus::completed) << entry << "\n"
-                                                                              << r.all_messages();
-      EXPECT_TRUE(r.diagnostics().empty()) << entry << "\n" << r.all_messages();
+      ASSERT_EQ(r.run(arrays(r, entry), config, entry), RunStatus::completed)
+          << entry << "\n" << r.all_messages();
+      for (const Diagnostic& d : r.diagnostics()) {
+        EXPECT_TRUE(d.note) << entry << "\n" << r.all_messages();
+      }
     }
   }
 
