@@ -54,7 +54,8 @@ void DataFlow::find_makers() {
   const Function& function = *function_;
   std::vector<std::vector<int32_t>> made(function.registers.size());  // instructions, by register
   for (size_t i = 0; i < function.code.size(); ++i) {
-    for_each_result(function.code[i], [&](int32_t r) { made[r].push_back(static_cast<int32_t>(i)); });
+    for_each_result(function.code[i],
+                    [&](int32_t r) { made[r].push_back(static_cast<int32_t>(i)); });
   }
   std::vector<Definition> several;
   std::vector<std::vector<int32_t>> numbers(function.registers.size());  // in `several`

@@ -1,5 +1,5 @@
-// Which instructions may have made what an instruction reads: reaching definitions over the registers
-// of a function, the lanes of a warp taken together.
+// Which instructions may have made what an instruction reads: reaching definitions over the
+// registers of a function, the lanes of a warp taken together.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ class DataFlow {
   void find_makers();
 
   const Function* function_;
-  std::vector<size_t> first_;                ///< by instruction: of its operands in makers_
+  std::vector<size_t> first_;  ///< by instruction: of its operands in makers_
   std::vector<std::vector<int32_t>> makers_;
   std::vector<std::vector<Use>> users_;
   std::vector<int32_t> block_of_;

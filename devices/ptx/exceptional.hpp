@@ -1,5 +1,5 @@
-// Exceptional arithmetic: which operation on ordinary numbers made a NaN, an infinity, a subnormal or
-// zero, or cancelled nearly all digits. docs/checkers.md, "Exceptional arithmetic".
+// Exceptional arithmetic: which operation on ordinary numbers made a NaN, an infinity, a subnormal
+// or zero, or cancelled nearly all digits. docs/checkers.md, "Exceptional arithmetic".
 #pragma once
 
 #include <array>
@@ -64,9 +64,7 @@ class ExceptionTrace {
     rows_.clear();
     near_.clear();
   }
-  CauseRow& row(int64_t block, int32_t warp, uint32_t flag) {
-    return rows_[{block, warp}][flag];
-  }
+  CauseRow& row(int64_t block, int32_t warp, uint32_t flag) { return rows_[{block, warp}][flag]; }
   /// What lies at a place: an address of global memory, or a number of the caller's for shared and
   /// local memory, which last for a launch.
   Cause at(Space space, uint64_t place) const {
@@ -94,7 +92,8 @@ class ExceptionTrace {
   std::map<std::pair<int64_t, int32_t>, Registers> rows_;    ///< by block and warp
   std::unordered_map<uint64_t, Cause> global_, near_;
   std::vector<ExceptionEvent> events_ = std::vector<ExceptionEvent>(1);
-  std::map<std::pair<int32_t, Exception>, std::pair<int, uint32_t>> counts_;  ///< how many, the last
+  std::map<std::pair<int32_t, Exception>, std::pair<int, uint32_t>>
+      counts_;  ///< how many, the last
 };
 
 /// Bits of a register as a number of a floating type that is not packed.

@@ -193,7 +193,8 @@ void Executor::trace_access(const MicroOp& op, uint32_t mask, Space space, Acces
         if (op.fd != 0) causes(op.fd)[at_lane] = old;
       }
       trace_->put(space, place, cause);
-      const bool hits = space == Space::global && address < last && address + site.element_bytes > first;
+      const bool hits =
+          space == Space::global && address < last && address + site.element_bytes > first;
       if (hits) trace_->watched = cause;
     }
   }

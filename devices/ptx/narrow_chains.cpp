@@ -1,7 +1,6 @@
 #include "devices/ptx/narrow_chains.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -12,8 +11,8 @@ namespace assay::ptx {
 
 namespace {
 
-/// Additions in a straight chain before it counts: the first rounding of x0 + x1 is one that no order
-/// of a wider sum has, and sums of three (a residual, a bias) are no accumulation.
+/// Additions in a straight chain before it counts: the first rounding of x0 + x1 is one that no
+/// order of a wider sum has, and sums of three (a residual, a bias) are no accumulation.
 constexpr int kLeastAdditions = 3;
 constexpr int kLeastProducts = 2;
 
@@ -94,7 +93,8 @@ class Search {
   size_t first_of_c(const Instruction& ins) const {
     const Type c = ins.c_type == Type::none ? ins.type : ins.c_type;
     const int d_bytes = std::max(bytes_of(ins.type), 1), c_bytes = std::max(bytes_of(c), 1);
-    const size_t count = ins.dst.size() * static_cast<size_t>(c_bytes) / static_cast<size_t>(d_bytes);
+    const size_t count =
+        ins.dst.size() * static_cast<size_t>(c_bytes) / static_cast<size_t>(d_bytes);
     return ins.src.size() - std::min(ins.src.size(), std::max<size_t>(count, 1));
   }
 
@@ -115,8 +115,8 @@ class Search {
     return std::nullopt;
   }
 
-  /// Instructions whose result is the same for every element: of immediates, parameters and constant
-  /// memory. A least fixpoint: what a loop changes is none.
+  /// Instructions whose result is the same for every element: of immediates, parameters and
+  /// constant memory. A least fixpoint: what a loop changes is none.
   void find_constants() {
     constant_.assign(code_.size(), 0);
     const auto operand_is_constant = [&](int32_t i, size_t k) {
@@ -214,8 +214,9 @@ class Search {
     int32_t count = 0;
     for (const std::vector<int32_t>& component : strongly_connected(graph)) {
       const int32_t first = component[0];
-      const bool alone = component.size() == 1 && std::find(graph[first].begin(), graph[first].end(),
-                                                            first) == graph[first].end();
+      const bool alone =
+          component.size() == 1 &&
+          std::find(graph[first].begin(), graph[first].end(), first) == graph[first].end();
       if (alone) continue;
       for (int32_t node : component) number[node] = count;
       ++count;
@@ -237,8 +238,8 @@ class Search {
                        [&](int32_t m) { return number[m] == number[i]; });
   }
 
-  /// Whether addition `i` adds to operand k something that is no constant: counters and the steps of
-  /// a polynomial (p * x + c) accumulate nothing.
+  /// Whether addition `i` adds to operand k something that is no constant: counters and the steps
+  /// of a polynomial (p * x + c) accumulate nothing.
   bool adds_to(int32_t i, size_t k) const {
     const Instruction& ins = code_[i];
     if (is_product(ins)) return parts_[i][k] == Part::term;
@@ -468,8 +469,8 @@ class Search {
       // Two loads that meet in one addition, as halves of a tree.
       for (size_t c = first; c < chains_.size(); ++c) {
         for (size_t d = first; d < chains_.size(); ++d)
-          chains_[c].tree |= c != d && chains_[c].add == chains_[d].add &&
-                             chains_[c].load != chains_[d].load;
+          chains_[c].tree |=
+              c != d && chains_[c].add == chains_[d].add && chains_[c].load != chains_[d].load;
       }
     }
   }
@@ -503,99 +504,6 @@ class Search {
 };
 
 }  // namespace
-
-int precision_of(Type type) {
-  switch (type) {
-    case Type::f64:
-      return 53;
-    case Type::f32:
-      return 24;
-    case Type::tf32:
-    case Type::f16:
-    case Type::f16x2:
-      return 11;
-    case Type::bf16:
-    case Type::bf16x2:
-      return 8;
-    case Type::e4m3:
-    case Type::e4m3x2:
-      return 4;
-    case Type::e5m2:
-    case Type::e5m2x2:
-      return 3;
-    default:
-      return 0;
-  }
-}
-
-bool same_place(const Function& function, int32_t a, int32_t b) {
-  int32_t x = function.code[a].line, y = function.code[b].line;
-  while (x >= 0 && y >= 0 && x != y) {
-    const SourceLine &p = function.lines[x], &q = function.lines[y];
-    if (p.file != q.file || p.line != q.line || p.column != q.column) return false;
-    x = p.inlined_at;
-    y = q.inlined_at;
-  }
-  return x == y && function.code[a].line >= 0;
-}
-
-bool went_around(const Function& function, std::pair<int32_t, int32_t> loop,
-                 const std::function<int64_t(int32_t)>& entries) {
-  if (loop.first < 0) return false;
-  const int32_t first = function.blocks[loop.first].order;
-  const int32_t last = function.blocks[loop.second].order;
-  int64_t from_before = 0;
-  for (size_t b = 0; b < function.blocks.size(); ++b) {
-    const int32_t order = function.blocks[b].order;
-    if (order >= first && order <= last) continue;
-    const std::vector<int32_t> next = successors_of(function, function.blocks[b]);
-    if (std::find(next.begin(), next.end(), loop.first) != next.end())
-      from_before += entries(static_cast<int32_t>(b));
-  }
-  return entries(loop.first) > from_before;
-}
-
-int32_t reached_store(const DataFlow& flow, int32_t from, const std::function<bool(int32_t)>& ran) {
-  const std::vector<Instruction>& code = flow.function().code;
-  std::vector<uint8_t> seen(code.size(), 0);
-  std::vector<int32_t> open;
-  bool in_memory = false;  // shared or local memory may hold it
-  const auto reach = [&](int32_t i) {
-    if (seen[i]) return;
-    seen[i] = 1;
-    open.push_back(i);
-  };
-  const auto writes = [](const Instruction& ins) {
-    return ins.op == Op::st || ins.op == Op::atom || ins.op == Op::red || ins.op == Op::stmatrix ||
-           ins.wmma == Wmma::store;
-  };
-  const auto loads = [](const Instruction& ins) {
-    return ins.op == Op::ld || ins.op == Op::ldmatrix || ins.wmma == Wmma::load;
-  };
-  reach(from);
-  while (!open.empty()) {
-    const int32_t i = open.back();
-    open.pop_back();
-    if (!ran(i)) continue;
-    if (writes(code[i])) {
-      const Space space = code[i].space;
-      if (space != Space::shared && space != Space::local && code[i].op != Op::stmatrix) return i;
-      if (!in_memory) {
-        for (size_t l = 0; l < code.size(); ++l) {
-          if (loads(code[l]) && code[l].space != Space::global && code[l].space != Space::param)
-            reach(static_cast<int32_t>(l));
-        }
-      }
-      in_memory = true;
-    }
-    for (const DataFlow::Use& use : flow.users(i)) {
-      const Instruction& user = code[use.instruction];
-      const bool is_address = use.operand == 0 && (writes(user) || loads(user));
-      if (!is_address) reach(use.instruction);
-    }
-  }
-  return -1;
-}
 
 bool may_narrow(const Function& function, int precision) {
   return std::any_of(function.code.begin(), function.code.end(), [&](const Instruction& ins) {

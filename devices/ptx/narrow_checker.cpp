@@ -14,10 +14,11 @@ namespace {
 constexpr int kLeastInMemory = 3;
 
 bool sums(const Expr& expr) {
-  static constexpr std::string_view kSums[] = {"sum", "mean", "var", "logsumexp", "cumsum",
-                                               "cumsum_exclusive", "cumsum_reversed", "softmax",
-                                               "log_softmax"};
-  if (expr.kind == Expr::Kind::call && std::count(std::begin(kSums), std::end(kSums), expr.text) != 0)
+  static constexpr std::string_view kSums[] = {
+      "sum",     "mean",       "var", "logsumexp", "cumsum", "cumsum_exclusive", "cumsum_reversed",
+      "softmax", "log_softmax"};
+  if (expr.kind == Expr::Kind::call &&
+      std::count(std::begin(kSums), std::end(kSums), expr.text) != 0)
     return true;
   return std::any_of(expr.operands.begin(), expr.operands.end(),
                      [](const ExprPtr& operand) { return operand != nullptr && sums(*operand); });
@@ -106,10 +107,9 @@ std::vector<FunctionChains> chains_of(const Module& module, const Function& entr
 }
 
 int summed_precision(const Contract& contract) {
-  const bool any = std::any_of(contract.formula.begin(), contract.formula.end(),
-                               [](const FormulaLine& line) {
-                                 return line.accumulates || (line.expr && sums(*line.expr));
-                               });
+  const bool any = std::any_of(
+      contract.formula.begin(), contract.formula.end(),
+      [](const FormulaLine& line) { return line.accumulates || (line.expr && sums(*line.expr)); });
   const DType accumulate = contract.accuracy.accumulate;
   return any && is_floating(accumulate) ? format_of(accumulate).precision : 0;
 }
@@ -130,10 +130,12 @@ NarrowLaunch::NarrowLaunch(const Module& module, const std::vector<FunctionChain
       // A tree adds what it stored, at whichever of its lines; else one place of the source must.
       watched.place = chain.tree ? 0 : 1 + chain.add;
       for (int32_t i = 0; i < chain.add && !chain.tree; ++i) {
-        if (same_place(function, i, chain.add) && function.code[i].op == function.code[chain.add].op)
+        if (same_place(function, i, chain.add) &&
+            function.code[i].op == function.code[chain.add].op)
           watched.place = std::min<int64_t>(watched.place, 1 + i);
       }
-      for (int32_t i : {chain.load, chain.back, chain.feed == NarrowFeed::atomic ? chain.add : -1}) {
+      for (int32_t i :
+           {chain.load, chain.back, chain.feed == NarrowFeed::atomic ? chain.add : -1}) {
         if (i >= 0) by_instruction_.emplace(&function.code[i], watched_.size());
       }
       watched_.push_back(std::move(watched));
@@ -235,9 +237,9 @@ void NarrowLaunch::report(const std::vector<uint32_t>& hits,
         return w.chain == &chain && !w.seen;
       });
       const bool loops = chain.feed == NarrowFeed::loop;
-      const bool turned = loops && std::any_of(chain.loops.begin(), chain.loops.end(), [&](auto loop) {
-                            return went_around(function, loop, entries);
-                          });
+      const bool turned =
+          loops && std::any_of(chain.loops.begin(), chain.loops.end(),
+                               [&](auto loop) { return went_around(function, loop, entries); });
       if (!ran(chain.add) || unseen || (loops && !turned)) continue;
       const int32_t store = reached_store(f.flow, chain.add, ran);
       if (store < 0) continue;

@@ -1,5 +1,5 @@
-// The checker of narrow accumulation: chains that the program's text shows (narrow_chains.hpp), told
-// of when a run executed them and what they sum was stored.
+// The checker of narrow accumulation: chains that the program's text shows (narrow_chains.hpp),
+// told of when a run executed them and what they sum was stored.
 #pragma once
 
 #include <map>
@@ -23,8 +23,8 @@ struct FunctionChains {
 /// `module` must outlive them.
 std::vector<FunctionChains> chains_of(const Module& module, const Function& entry, int precision);
 
-/// Bits that a sum must have by the contract; 0: nothing is narrow, because the contract sums nothing
-/// or sums integers.
+/// Bits that a sum must have by the contract; 0: nothing is narrow, because the contract sums
+/// nothing or sums integers.
 int summed_precision(const Contract& contract);
 
 /// Watches one launch. All arguments must outlive it.
@@ -63,8 +63,8 @@ class NarrowLaunch {
   std::vector<uint32_t> hits_before_;
   std::vector<Watched> watched_;
   std::unordered_multimap<const Instruction*, size_t> by_instruction_;
-  std::unordered_map<uint64_t, Depth> memory_;                     ///< by half word
-  std::unordered_map<uint64_t, std::vector<int64_t>> swappers_;    ///< by address: threads
+  std::unordered_map<uint64_t, Depth> memory_;                   ///< by half word
+  std::unordered_map<uint64_t, std::vector<int64_t>> swappers_;  ///< by address: threads
 };
 
 }  // namespace assay::ptx

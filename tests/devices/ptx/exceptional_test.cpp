@@ -64,8 +64,8 @@ TEST(Exceptional, WhatRounds) {
   EXPECT_FALSE(rounded(Op::neg, Type::f32, {0.1}, -0.1));
 }
 
-/// The note on what lane 3 of 32 stores, when %f1 is the lane's element of `x` and the body's result
-/// is %f2; "" when all was ordinary.
+/// The note on what lane 3 of 32 stores, when %f1 is the lane's element of `x` and the body's
+/// result is %f2; "" when all was ordinary.
 std::string told(const std::vector<float>& x, const std::string& body,
                  const std::string& store = "st.global.f32 [%rd2], %f2;") {
   Runner r(Runner::kernel(R"(
@@ -73,7 +73,8 @@ std::string told(const std::vector<float>& x, const std::string& body,
     ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; mov.u32 %r1, %tid.x;
     mul.wide.u32 %rd3, %r1, 4; add.s64 %rd1, %rd1, %rd3; add.s64 %rd2, %rd2, %rd3;
     mov.u64 %rd4, held; cvt.u32.u64 %r2, %rd4; shl.b32 %r3, %r1, 2; add.s32 %r2, %r2, %r3;
-    ld.global.f32 %f1, [%rd1];)" + body + "\n" + store));
+    ld.global.f32 %f1, [%rd1];)" +
+                          body + "\n" + store));
   std::vector<float> values(32);
   for (size_t i = 0; i < 32; ++i) values[i] = x[i % x.size()];
   const uint64_t a = r.array<float>("a", values);
@@ -118,7 +119,8 @@ TEST(Exceptional, OnlyWhatFlowsIntoTheValue) {
             "");
   // From lane 4 by a shuffle, and by shared memory.
   const std::string of_lane_4 =
-      "infinity (add.f32) by thread (4,0,0) of block (0,0,0): of 3.00000001e+38, 3.00000001e+38: inf";
+      "infinity (add.f32) by thread (4,0,0) of block (0,0,0): of 3.00000001e+38, 3.00000001e+38: "
+      "inf";
   EXPECT_EQ(told(one_large, twice + "mov.b32 %r4, %f3; shfl.sync.down.b32 %r5, %r4, 1, 31, -1;"
                                     "mov.b32 %f2, %r5;"),
             of_lane_4);

@@ -1,5 +1,5 @@
-// The checker of narrow accumulation on compiled kernels: tests/data/narrow/wrong.cu, whose narrow sums
-// it must find at their lines, and right.cu, which it must leave alone.
+// The checker of narrow accumulation on compiled kernels: tests/data/narrow/wrong.cu, whose narrow
+// sums it must find at their lines, and right.cu, which it must leave alone.
 #include "devices/ptx/narrow_checker.hpp"
 
 #include "tests/devices/ptx/running.hpp"
@@ -81,8 +81,9 @@ TEST_F(Narrow, FindsSumsAroundLoops) {
   const uint64_t f = floats(wrong, "f", 256), y = floats(wrong, "y", 256);
   const auto loop = found("half_loop", {y, x, 256}, threads(32));
   ASSERT_EQ(loop.size(), 1u);
-  EXPECT_EQ(loop[0].message,
-            "a sum is rounded to f16 on each turn of a loop, where the contract accumulates in f32");
+  EXPECT_EQ(
+      loop[0].message,
+      "a sum is rounded to f16 on each turn of a loop, where the contract accumulates in f32");
   ASSERT_EQ(loop[0].steps.size(), 3u);
   EXPECT_EQ(loop[0].steps[0].instruction, "add.f16");
   EXPECT_EQ(loop[0].steps[1].what, "back around the loop");
@@ -182,8 +183,8 @@ args = [
   { name = "x", kind = "input", dtype = "f16", shape = ["rows", "cols"] },
 ]
 [formula]
-y = ")" + formula + "\"\n[accuracy]\naccumulate = \"" +
-            accumulate + "\"\n",
+y = ")" + formula +
+            "\"\n[accuracy]\naccumulate = \"" + accumulate + "\"\n",
         "k.toml"));
   };
   EXPECT_EQ(precision("sum(x, cols)", "f32"), 24);
