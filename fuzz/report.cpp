@@ -212,12 +212,14 @@ void group_by_cause(std::vector<FiledFinding>& findings) {
 }
 
 void note_properties(const Contract& contract, KernelReport& kernel) {
+  std::string missed;
   for (const Property& property : contract.properties) {
     const std::string text = std::string(name(property.kind)) +
                              (property.of.empty() ? "" : "(" + property.of + ")");
-    if (kernel.cases > 0 && !kernel.properties.contains(text))
-      kernel.notes.insert("no case was compared by the property " + text);
+    if (!kernel.properties.contains(text)) missed += (missed.empty() ? "" : ", ") + text;
   }
+  if (kernel.cases > 0 && !missed.empty())
+    kernel.notes.insert("no case was compared by the properties: " + missed);
 }
 
 int64_t Report::new_findings() const {

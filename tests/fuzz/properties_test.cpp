@@ -303,9 +303,14 @@ TEST(Properties, SmokeFindsWhatOnlyAComparisonShows) {
     const auto report = nlohmann::json::parse(
         run_assay({"smoke", wrong.path(), "--cases", "400", "--json", "--out", folder / "out"})
             .out);
-    ASSERT_GE(report.at("findings").size(), 1u) << rule;
-    EXPECT_EQ(report.at("findings")[0].at("rule"), rule);
-    EXPECT_GT(report.at("findings")[0].at("line"), 30) << "the store";
+    // Sums that do not repeat are not those of another batch either.
+    bool found = false;
+    for (const auto& finding : report.at("findings")) {
+      if (finding.at("rule") != rule) continue;
+      found = true;
+      EXPECT_GT(finding.at("line"), 30) << "the store";
+    }
+    EXPECT_TRUE(found) << rule << report.at("findings");
   }
 }
 
