@@ -82,10 +82,11 @@ struct CoverReport {
   int64_t variants = 0;  ///< that ran
   int64_t variants_total = 0;
   std::map<std::string, int64_t> skipped;  ///< cases that the emulator does not support, by reason
-  int64_t findings = 0;                    ///< distinct ones that showed on the way
+  std::vector<Finding> findings;           ///< distinct ones that showed on the way
   CoverCounts totals;
   std::vector<CoveredFile> files;  ///< the contract's source first
 
+  int64_t skipped_cases() const;
   Exit exit() const;
 };
 

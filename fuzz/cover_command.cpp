@@ -46,7 +46,9 @@ class CoverRun {
       variants.merge(part.variants);
     });
     end_progress();
-    report.findings = static_cast<int64_t>(findings.size());
+    for (const FindingSet::Entry& entry : findings.sorted()) {
+      report.findings.push_back(entry.finding);
+    }
     report.variants = static_cast<int64_t>(variants.size());
     tally.report(contract().source.path, report);
     report.seconds = spent();

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fuzz/cover.hpp"
+#include "fuzz/finding_json.hpp"
 
 namespace assay {
 
@@ -52,11 +53,15 @@ std::string cover_json(const CoverReport& report) {
             {"seconds", report.seconds},
             {"variants", report.variants},
             {"variants_total", report.variants_total},
-            {"findings", report.findings},
-            {"skipped", report.skipped},
+            {"findings", Json::array()},
+            {"skipped", report.skipped_cases()},
+            {"skipped_by_reason", report.skipped},
             {"totals", counts_json(report.totals)},
             {"files", Json::array()},
             {"exit", static_cast<int>(report.exit())}};
+  for (const Finding& finding : report.findings) {
+    json["findings"].push_back(finding_json(finding, ""));
+  }
   for (const CoveredFile& file : report.files) json["files"].push_back(file_json(file));
   // A path need not be UTF-8.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -112,8 +112,8 @@ std::string cover_text(const CoverReport& report) {
   for (const auto& [reason, count] : report.skipped) {
     text += counted(count, "case") + " skipped: " + reason + "\n";
   }
-  if (report.findings > 0) {
-    text += counted(report.findings, "finding") + " on the way: `assay smoke " +
+  if (!report.findings.empty()) {
+    text += counted(static_cast<int64_t>(report.findings.size()), "finding") + " on the way: `assay smoke " +
             shell_word(report.contract) + "` shows what\n";
   }
   return text + counted(report.cases, "case") + " of " + report.kernel + ", " +

@@ -142,8 +142,15 @@ std::vector<MissedLines> missed_lines(const CoveredFile& file) {
   return missed;
 }
 
+int64_t CoverReport::skipped_cases() const {
+  int64_t count = 0;
+  for (const auto& [reason, cases] : skipped) count += cases;
+  return count;
+}
+
 Exit CoverReport::exit() const {
-  return findings > 0 ? Exit::findings : !skipped.empty() ? Exit::skipped : Exit::clean;
+  if (!findings.empty()) return Exit::findings;
+  return skipped.empty() ? Exit::clean : Exit::skipped;
 }
 
 }  // namespace assay

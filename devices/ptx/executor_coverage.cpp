@@ -2,10 +2,11 @@
 // entered (executor.cpp).
 //
 // The results of floating instructions are looked at in windows: the beginning of a run, then one
-// instruction in kRest or so. What a run computes is much alike from warp to warp, and a whole look
-// costs a third of the emulator's speed.
+// instruction in kRest or so. What a run computes is much alike from warp to warp: a sample tells
+// nearly as much as all, for a small part of the time.
 #include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <cstring>
 #include <type_traits>
 

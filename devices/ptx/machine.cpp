@@ -1,7 +1,6 @@
 #include "devices/ptx/machine.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstdlib>
 #include <cstring>
 

@@ -80,7 +80,8 @@ TEST(Cover, TheSameAsData) {
   EXPECT_EQ(json.at("contract"), p.contract);
   EXPECT_EQ(json.at("cases"), 60);
   EXPECT_EQ(json.at("variants"), 1);
-  EXPECT_EQ(json.at("findings"), 0);
+  EXPECT_TRUE(json.at("findings").empty());
+  EXPECT_EQ(json.at("skipped"), 0);
   EXPECT_EQ(json.at("exit"), 0);
   const auto& totals = json.at("totals");
   EXPECT_LT(totals.at("blocks").at("reached"), totals.at("blocks").at("of"));
@@ -142,6 +143,11 @@ TEST(Cover, FindingsOnTheWayAreCounted) {
   EXPECT_NE(o.out.find("1 finding on the way: `assay smoke " + p.contract + "` shows what\n"),
             std::string::npos)
       << o.out;
+  const Outcome data = run_assay({"cover", p.contract, "--cases", "40", "--json"});
+  EXPECT_EQ(data.status, 1);
+  const auto json = nlohmann::json::parse(data.out);
+  EXPECT_EQ(json.at("exit"), 1);
+  EXPECT_EQ(json.at("findings").at(0).at("kind"), "unwritten");
 }
 
 TEST(Cover, WhatTheEmulatorLacksIsSkippedByName) {
