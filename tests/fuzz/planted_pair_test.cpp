@@ -102,7 +102,7 @@ TEST(PlantedPairs, TheReadmeListsThemAsTheyAre) {
                            " planted bugs, each beside a correct twin, " +
                            std::to_string(from_reports) + " modelled on public field reports, " +
                            std::to_string(mutations) + " mutations of our own kernels and " +
-                           std::to_string(forms) + " of known lock-free forms";
+                           std::to_string(forms) + " of known forms";
   EXPECT_NE(root.find(said), std::string::npos) << said;
 }
 
