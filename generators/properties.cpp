@@ -8,8 +8,6 @@
 namespace assay {
 namespace {
 
-constexpr int64_t kMostCost = 4;  // in limits of an ordinary case
-
 bool is_value(const OperandSpec& operand) {
   return operand.kind == OperandKind::input || operand.kind == OperandKind::inout;
 }
@@ -77,7 +75,7 @@ bool draw_rows(const Contract& contract, const Property& stated, int64_t work_li
   // another order of additions shows only where rows are not short.
   const bool in_earnest = random.chance(0.5);
   if (in_earnest) lengthen(contract, size.name, random, larger);
-  const int64_t limit = in_earnest ? kMostCost * work_limit : work_limit;
+  const int64_t limit = in_earnest ? kMostPropertyCost * work_limit : work_limit;
   if (afford(contract, size.name, limit, larger)) c = std::move(larger);
   const int64_t rows = c.sizes[size.name];
   if (rows < 1 || (rows == 1 && before < 2)) return false;
@@ -196,7 +194,7 @@ bool draw_property(const Contract& contract, const Property& stated, int64_t wor
   Case changed = c;
   if (!draw(contract, stated, work_limit, random, changed)) return false;
   const std::optional<Instance> whole = if_valid(contract, changed);
-  if (!whole || work_estimate(*whole) > kMostCost * work_limit) return false;
+  if (!whole || work_estimate(*whole) > kMostPropertyCost * work_limit) return false;
   if (!vary(*whole).why_none.empty()) return false;
   c = std::move(changed);
   return true;

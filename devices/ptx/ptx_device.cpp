@@ -324,6 +324,11 @@ void PtxDevice::launch_all(const Instance& instance, const std::vector<Program>&
     }
     std::optional<NarrowLaunch> narrow = narrow_launch(instance, loaded, options);
     if (narrow) machine_.observe(narrow->observer());
+    if (options.watch.operand >= 0) {
+      const Tensor& watched = instance.tensors[static_cast<size_t>(options.watch.operand)];
+      config.watched_address =
+          buffer_address(watched) + static_cast<uint64_t>(options.watch.first);
+    }
     if (around.observer) machine_.observe(around.observer(*loaded.module, config));
     run.status = machine_.launch(*loaded.code, config);
     machine_.observe({});
@@ -368,10 +373,9 @@ Run PtxDevice::run(const Instance& instance, const std::vector<Program>& program
     any_stray = any_stray || machine_.owned_twice() || strays.seen(machine_.memory(), regions);
   };
   if (options.watch.operand >= 0) {
-    const Tensor& watched = instance.tensors[static_cast<size_t>(options.watch.operand)];
     around.observer = [&](const Module& module, const LaunchConfig& config) {
-      return watch_stores(buffer_address(watched) + static_cast<uint64_t>(options.watch.first),
-                          options.watch.bytes, module, config, run.last_store);
+      return watch_stores(config.watched_address, options.watch.bytes, module, config,
+                          run.last_store);
     };
   }
   launch_all(instance, programs, options, around, run);
