@@ -296,7 +296,7 @@ uint32_t Executor::same_index(const MicroOp& op, uint32_t mask, uint32_t* wanted
     pc = entered.pc;                                                            \
     instructions_ += entered.instructions;                                      \
     lane_instructions += static_cast<int64_t>(entered.instructions) * lanes;    \
-    ++hits[edge];                                                               \
+    if constexpr (kCheckersBuilt) ++hits[edge];                                 \
     if ((is_back_edge) && multiple && ++group.back_edges >= kBackEdgesInTurn) { \
       group.back_edges = 0;                                                     \
       ++group.epoch;                                                            \
@@ -353,15 +353,15 @@ void Executor::run_group(WarpState& warp, Group& group) {
         if constexpr (kTrace) trace_after(op, m);
         break;
       case Kind::load:
-        note_access(op, m, mask);
+        if constexpr (kCheckersBuilt) note_access(op, m, mask);
         load(op, m);
         break;
       case Kind::store:
-        note_access(op, m, mask);
+        if constexpr (kCheckersBuilt) note_access(op, m, mask);
         store(op, m);
         break;
       case Kind::atomic:
-        note_access(op, m, mask);
+        if constexpr (kCheckersBuilt) note_access(op, m, mask);
         atomic(op, m);
         if (multiple) group.back_edges += kBackEdgesOfAtomic;
         break;
@@ -402,7 +402,7 @@ void Executor::run_group(WarpState& warp, Group& group) {
         return arrive(warp, group, op, m);
       case Kind::async_source:
       case Kind::async_copy:
-        note_access(op, m, mask);
+        if constexpr (kCheckersBuilt) note_access(op, m, mask);
         asynchronous(op, m);
         break;
       case Kind::async_group:

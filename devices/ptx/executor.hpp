@@ -53,6 +53,14 @@ inline constexpr uint8_t kWrapped = 2;
 /// Index of the carry flag among trails; as a register's flag index 0 stands for constants.
 inline constexpr uint32_t kCarryFlag = 0;
 
+/// A build without any checker and any counter, to measure what those that are off cost
+/// (bench/off_cost). It runs kernels and tells of faults alone.
+#ifdef ASSAY_WITHOUT_CHECKERS
+inline constexpr bool kCheckersBuilt = false;
+#else
+inline constexpr bool kCheckersBuilt = true;
+#endif
+
 /// What an exact value differs by, under the signed and the unsigned reading of its leaves.
 struct Delta {
   int64_t s = 0;
@@ -181,7 +189,7 @@ class Executor : public RaceOwner {
   std::vector<Coverage> take_coverage();
   std::vector<uint32_t> block_hits(const Module& module) const;
   void tell_traced() {
-    if (trace_ != nullptr) tell_exceptional();
+    if (traced()) tell_exceptional();
   }
 
   std::vector<Diagnostic> diagnostics;
@@ -470,8 +478,15 @@ class Executor : public RaceOwner {
   RunOptions options_;
   const Code* code_ = nullptr;
   const LaunchConfig* config_ = nullptr;
+#ifdef ASSAY_WITHOUT_CHECKERS
+  static constexpr bool shadow_ = false, tracked_ = false;
+#else
   bool shadow_ = true;
   bool tracked_ = false;  ///< somebody looks at accesses: observer, race checker or trace
+#endif
+  bool barriers_on() const { return kCheckersBuilt && options_.barriers; }
+  bool races_on() const { return kCheckersBuilt && options_.races; }
+  bool traced() const { return kCheckersBuilt && trace_ != nullptr; }
   std::unique_ptr<Races> races_;
   std::unique_ptr<ExceptionTrace> trace_;  ///< null: exceptional arithmetic is not looked for
   const MicroOp* race_op_ = nullptr;  ///< whose access is being checked

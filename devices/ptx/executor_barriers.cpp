@@ -478,7 +478,7 @@ void Executor::report_hang(const std::string& why, const char* running) {
   for (Wait wait : {Wait::barrier, Wait::rendezvous}) {
     for (const auto& warp : block.warps) {
       for (const Group& g : warp->groups) {
-        if (!options_.barriers || !steps.empty() || g.wait != wait) continue;
+        if (!barriers_on() || !steps.empty() || g.wait != wait) continue;
         std::string missing;
         tell_missing(*warp, g, running, missing, steps);
         if (steps.empty() || runs) continue;  // lanes that spin are the place, others their followers

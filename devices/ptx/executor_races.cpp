@@ -44,7 +44,7 @@ const char* verb(bool writes, uint32_t what) {
 void Executor::track_access(const MicroOp& op, uint32_t mask, Space space, Access access,
                             int bytes) {
   if (observer) tell_observer(op, mask, space, access, bytes);
-  if (trace_ != nullptr) trace_access(op, mask, space, access, bytes);
+  if (traced()) trace_access(op, mask, space, access, bytes);
   BlockState& block = *warp_->block;
   if (block.races == nullptr || space == Space::local) return;
   const Site& site = code_->sites[op.site];

@@ -323,7 +323,7 @@ void Executor::matrix_product(const MicroOp& op, const Instruction& ins) {
                        [](auto x) { return std::isfinite(static_cast<double>(x)); });
   };
   const bool ordinary =
-      trace_ != nullptr && finite(a, fa) && finite(b, fb) && finite(c, fc);
+      traced() && finite(a, fa) && finite(b, fb) && finite(c, fc);
   const bool dirty = dirty_a || dirty_b || dirty_c;
   const bool zero_hides = ins.type == Type::s32;
   if (!dirty_a) ua.fill(0);
@@ -348,7 +348,7 @@ void Executor::matrix_product(const MicroOp& op, const Instruction& ins) {
   uint32_t bits[kMaxElements];
   for (int i = 0; i < fd.elements(); ++i) bits[i] = element_bits(ins.type, d[i]);
   scatter(registers, 0, fd, bits, dirty ? &ud : nullptr);
-  if (trace_ != nullptr) trace_product(op, ins, ordinary);
+  if (traced()) trace_product(op, ins, ordinary);
   if (dirty) set_fragment_trails(registers, 0, fd, [&](int element) { return trails[element]; });
   if (!looking_ || op.result == ResultFormat::none) return;
   for (size_t k = 0; k < registers.results; ++k) note_result(op, frame_row(registers.rows[k]), ~0u);

@@ -94,7 +94,7 @@ bool Executor::synchronise(WarpState& warp, Group& group, const MicroOp& op, uin
     same &= mask;
   }
   if (same != mask) return synchronise_parts(warp, group, op, mask);
-  if (options_.barriers && named != warp.live) check_membermask(warp, group.pc, mask, named);
+  if (barriers_on() && named != warp.live) check_membermask(warp, group.pc, mask, named);
   const uint32_t wanted = (named | mask) & warp.live;
   if ((wanted & ~mask) == 0) {
     if (op.kind == Kind::shuffle && shuffle_whole(op, mask)) return true;
@@ -118,7 +118,7 @@ bool Executor::synchronise_parts(WarpState& warp, Group& group, const MicroOp& o
       if (member_mask(op, 1u << lane) == named) part |= 1u << lane;
     });
     left &= ~part;
-    if (options_.barriers) check_membermask(warp, group.pc, part, named);
+    if (barriers_on()) check_membermask(warp, group.pc, part, named);
     if ((named & warp.live & ~part) == 0) {
       perform(warp, {{&group, &op, part}});
       done |= part;
@@ -161,7 +161,7 @@ bool Executor::try_rendezvous(WarpState& warp, uint32_t named) {
     arrived |= g.mask;
   }
   if (all.empty() || ((named & warp.live) & ~arrived) != 0) return false;
-  if (options_.barriers && all.size() > 1) check_participants(warp, all);
+  if (barriers_on() && all.size() > 1) check_participants(warp, all);
   perform(warp, all);
   for (const Participant& p : all) {
     p.group->wait = Wait::none;
@@ -220,7 +220,7 @@ bool Executor::is_uniform(Slot slot) const {
 /// The common shuffle: a whole warp, clean and untraced, all lanes with the same distance and bounds. False: not
 /// of that shape, nothing was done.
 bool Executor::shuffle_whole(const MicroOp& op, uint32_t mask) {
-  if (mask != ~0u || op.d == kNoSlot || trace_ != nullptr) return false;
+  if (mask != ~0u || op.d == kNoSlot || traced()) return false;
   if ((warp_->flags[op.fa] | warp_->flags[op.fb] | warp_->flags[op.fc]) != 0) return false;
   const uint32_t* b = reinterpret_cast<const uint32_t*>(row(op.b));
   const uint32_t* c = reinterpret_cast<const uint32_t*>(row(op.c));
@@ -303,7 +303,7 @@ void Executor::shuffle(WarpState& warp, const std::vector<Participant>& all) {
     }
     if (op.d != kNoSlot) {
       write_row(op.d, 4, result, p.mask);
-      if (trace_ != nullptr) trace_shuffle(op, p.mask, sources);
+      if (traced()) trace_shuffle(op, p.mask, sources);
       if (shadow_) {
         result_defined(op.fd, op.d, 4, p.mask);
         shuffle_undefined(op, p.mask, sources, given, chooser, absent & p.mask, asked);

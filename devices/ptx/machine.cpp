@@ -95,7 +95,9 @@ Executor::Executor(Memory& memory, bool avx2)
 void Executor::begin(const RunOptions& options, const Module& module) {
   options_ = options;
   trace_ = options.exceptional ? std::make_unique<ExceptionTrace>() : nullptr;
+#ifndef ASSAY_WITHOUT_CHECKERS
   shadow_ = trace_ == nullptr && (options.definedness || options.wrap);
+#endif
   diagnostics.clear();
   begin_coverage(module);
   lane_instructions = 0;
@@ -178,8 +180,10 @@ RunStatus Executor::launch(const Code& code, const LaunchConfig& config) {
   memory_->begin_launch();
   prepare_constants();
   resident_.clear();
-  tracked_ = options_.races || observer || trace_ != nullptr;
-  if (trace_ != nullptr) trace_->begin_launch();
+#ifndef ASSAY_WITHOUT_CHECKERS
+  tracked_ = options_.races || observer || traced();
+#endif
+  if (traced()) trace_->begin_launch();
   races_->begin_launch();
   try {
     run_blocks();

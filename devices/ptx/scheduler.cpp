@@ -103,7 +103,7 @@ void Executor::split_off(WarpState& warp, Group& group, uint32_t mask, int32_t p
 
 void Executor::exit_lanes(WarpState& warp, Group& group, uint32_t mask) {
   stillness_.disturb();
-  if (options_.barriers && warp.groups.size() > 1) check_exit(warp, mask);
+  if (barriers_on() && warp.groups.size() > 1) check_exit(warp, mask);
   warp.live &= ~mask;
   group.mask &= ~mask;
   if (group.mask == 0) {
@@ -120,7 +120,7 @@ void Executor::exit_lanes(WarpState& warp, Group& group, uint32_t mask) {
   }
   if (warp.groups.empty()) {
     ++warp.block->finished_warps;
-    if (options_.barriers && !watched_barriers_.empty()) check_left(warp);
+    if (barriers_on() && !watched_barriers_.empty()) check_left(warp);
   }
   for (uint32_t used = warp.block->barriers_in_use; used != 0; used &= used - 1) {
     try_release(*warp.block, std::countr_zero(used));
@@ -140,7 +140,7 @@ void Executor::arrive(WarpState& warp, Group& group, const MicroOp& op, uint32_t
     throw Stop{RunStatus::fault};
   }
   const uint32_t rest = group.mask & ~mask;
-  if (options_.barriers) check_arrival(warp, pc, mask, rest);
+  if (barriers_on()) check_arrival(warp, pc, mask, rest);
   BlockState& block = *warp.block;
   BarrierState& barrier = block.barriers[number];
   block.barriers_in_use |= 1u << number;
@@ -218,7 +218,7 @@ void Executor::try_release(BlockState& block, int number) {
   if (!any && barrier.arrived_threads == 0) return;
   if (barrier.wanted < 0 ? !all : arrived < barrier.wanted) return;
   if (block.races != nullptr) race_barrier(block, number);
-  if (options_.barriers) check_release(block, number);
+  if (barriers_on()) check_release(block, number);
   std::erase_if(watched_barriers_, [&](const auto& watched) { return watched.number == number; });
   const BarrierState done = barrier;
   stillness_.barrier_released();
@@ -249,12 +249,12 @@ void Executor::run_warp(WarpState& warp, int64_t slice) {
   bases_[kWarp] = warp.constants;
   slice_end_ = std::min(instructions_ + slice, budget());
   watched_barriers_.clear();
-  if (options_.barriers && warp.block->barriers_in_use != 0) watch_joins(warp);
+  if (barriers_on() && warp.block->barriers_in_use != 0) watch_joins(warp);
   while (Group* group = pick(warp)) {
-    if (options_.barriers && warp.groups.size() > 1) note_passed(warp, *group);
+    if (barriers_on() && warp.groups.size() > 1) note_passed(warp, *group);
     if (instructions_ >= look_change_) change_look();
     pause_ = std::min(slice_end_, look_change_);
-    if (trace_ != nullptr) {
+    if (traced()) {
       run_group<false, false, true>(warp, *group);
     } else if (shadow_) {
       looking_ ? run_group<true, true, false>(warp, *group)
@@ -406,7 +406,7 @@ std::unique_ptr<BlockState> Executor::start_block(std::array<int64_t, 3> at, int
   block->shared_deltas.clear();
   block->shared_trails.clear();
   block->barriers.fill({});
-  if (options_.races && !config_->only_thread) {
+  if (races_on() && !config_->only_thread) {
     if (block->races == nullptr) block->races = std::make_unique<RaceBlock>();
     const int warps = static_cast<int>(block->warps.size());
     if (!races_->start_block(*block->races, linear, warps, shared_bytes_)) block->races = nullptr;

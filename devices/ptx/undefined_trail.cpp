@@ -285,7 +285,7 @@ Step Executor::first_step(const Trail& trail) const {
 /// A finding of an undefined value, with the steps from where it was first read to its use.
 void Executor::report_undefined(const MicroOp& op, int lane, std::string message,
                                 const Trail& trail, std::string use, std::string operand) {
-  const bool absent = options_.barriers && trail.source == Trail::Source::absent_lane;
+  const bool absent = barriers_on() && trail.source == Trail::Source::absent_lane;
   Diagnostic& d = absent ? report_absent(trail, use + place(op.site))
                          : report(DiagnosticKind::uninitialised, op.site, lane, std::move(message),
                                   std::move(operand));
