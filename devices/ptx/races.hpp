@@ -135,8 +135,10 @@ class Races {
     ClockPointer to_block;     ///< by fences or writes of the scope of a block,
     RaceThread block_first = 0;  ///< of this block
   };
-  bool ordered(const RaceBlock& block, const RaceWarp& warp, int lane, const RaceAccess& a) const;
-  bool ordered_many(const RaceBlock& block, const RaceWarp& warp, int lane,
+  RaceTime floor_of(const RaceBlock& block, const RaceEvent& event) const;
+  bool ordered(const RaceBlock& block, const RaceWarp& warp, const RaceEvent& event, int lane,
+               const RaceAccess& a) const;
+  bool ordered_many(const RaceBlock& block, const RaceWarp& warp, const RaceEvent& event, int lane,
                     const RaceAccess& a) const;
   bool wide_access(const RaceBlock& block, const RaceWarp& warp, const RaceEvent& event,
                    RaceShadow& shadow, uint64_t at);

@@ -97,6 +97,7 @@ TEST_F(Races, LeavesSynchronisedCodeAlone) {
   clean("arrivals", {y, x}, threads(64));
   clean("shuffled", {y, x}, threads(64));
   clean("broadcast", {y, x}, threads(64));
+  clean("tile_in_part", {y, x}, threads(64, 5));
 }
 
 TEST_F(Races, VolatileAmongTheLanesOfAWarpIsANote) {
