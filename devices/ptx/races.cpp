@@ -289,10 +289,13 @@ void Races::conflict(const RaceWarp& warp, const RaceEvent& event, int lane,
   if (earlier_writes && event.writes && earlier.thread >> kBlockBits != me >> kBlockBits) {
     owner_.stored_by_two_blocks(event, lane);
   }
-  const bool same_site = (earlier.what & RaceAccess::kSite) == (event.what & RaceAccess::kSite);
-  if (earlier_writes && event.writes && same_site) {
+  const uint32_t earlier_site = earlier.what & RaceAccess::kSite;
+  const uint32_t site = event.what & RaceAccess::kSite;
+  if (earlier_writes && event.writes &&
+      (earlier_site == site || owner_.same_line(earlier_site, site))) {
     const int other = static_cast<int>(earlier.thread % kRaceLanes);
-    const bool together = same_warp(earlier.thread, me) && (event.mask >> other & 1) != 0 &&
+    const bool together = earlier_site == site && same_warp(earlier.thread, me) &&
+                          (event.mask >> other & 1) != 0 &&
                           event.addresses[other] == event.addresses[lane];
     if (together ? owner_.lanes_store_equal(event, other, lane)
                  : owner_.stores_what_is_there(event, lane)) {

@@ -92,6 +92,8 @@ class RaceOwner {
   virtual void add_values(Race& race, const RaceEvent& event) = 0;
   /// Whether the lane of the current store writes the bytes that are there.
   virtual bool stores_what_is_there(const RaceEvent& event, int lane) = 0;
+  /// Whether two sites come from one line of the source, as copies of an unrolled loop do.
+  virtual bool same_line(uint32_t site, uint32_t other) = 0;
   /// Two blocks have stored to the element of the lane, in no order.
   virtual void stored_by_two_blocks(const RaceEvent& event, int lane) = 0;
   /// Whether both lanes of the current store write the same bytes to one address.

@@ -291,4 +291,12 @@ __global__ void tile_in_part(float* y, const float* x) {
   __syncwarp();
   y[blockIdx.x * 64 + threadIdx.x] = s[warp][lane ^ 2];
 }
+
+// One value stored at one line, by copies of it in an unrolled loop.
+__global__ void one_value_unrolled(float* y, const float* x) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    if (x[(blockIdx.x * 64 + threadIdx.x) ^ (i * 32 + i)] > 2.f) y[(threadIdx.x + i) % 4] = 1.f;
+  }
+}
 }
