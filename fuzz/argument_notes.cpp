@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "compilers/signature.hpp"
 #include "fuzz/report.hpp"
 
 namespace assay {
@@ -44,13 +45,38 @@ std::string signature_text(const Contract& contract) {
   return "";
 }
 
+bool same_kind(DType a, DType b) {
+  return is_floating(a) == is_floating(b) && byte_size(a) == byte_size(b);
+}
+
+/// Whether each operand has the name, and as far as it is known the type, of the parameter in its
+/// place: then nothing speaks for another order.
+bool matches_source(const Contract& contract) {
+  std::ifstream in(contract.source.path);
+  std::ostringstream text;
+  text << in.rdbuf();
+  const std::string& entry = contract.source.entry;
+  for (const KernelSignature& kernel : kernel_signatures(text.str())) {
+    if (kernel.scope + kernel.name != entry.substr(0, entry.find('<'))) continue;
+    return std::equal(
+        contract.args.begin(), contract.args.end(), kernel.parameters.begin(),
+        kernel.parameters.end(), [](const OperandSpec& operand, const KernelParameter& p) {
+          const auto here = parse_dtype(operand.dtype), there = dtype_of_cxx(p.type);
+          return operand.name == p.name && p.pointer == (operand.kind != OperandKind::scalar) &&
+                 (!here || !there || same_kind(*here, *there));
+        });
+  }
+  return false;
+}
+
 }  // namespace
 
 void note_arguments(const Contract& contract, KernelReport& kernel) {
   const auto cases = static_cast<double>(kernel.cases);
   if (kernel.cases < kFewestCases ||
       static_cast<double>(kernel.wrong_memory) < kNearlyAll * cases ||
-      contract.source.language != Language::cuda || contract.launches.size() != 1)
+      contract.source.language != Language::cuda || contract.launches.size() != 1 ||
+      matches_source(contract))
     return;
   const std::string signature = signature_text(contract);
   kernel.notes.insert(

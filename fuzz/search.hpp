@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "fuzz/features.hpp"
@@ -17,7 +17,7 @@ class Search {
   /// Starts from the covering cases, then from `initial`.
   Search(const Contract& contract, Seed seed, std::vector<Case> initial = {});
 
-  /// The next case to run: starting cases first, then fresh, mutated and crossed ones.
+  /// The next case to run: starting cases first, then fresh and mutated ones.
   Case next();
 
   /// Tells what case `c` showed. Returns true when the case is kept for a new feature.
@@ -27,21 +27,14 @@ class Search {
   size_t features() const { return seen_.size(); }
 
  private:
-  struct Kept {
-    Case the_case;
-    std::vector<uint64_t> first_to_show;  ///< keys of seen_
-  };
   uint64_t draw();
-  int64_t rarity(const Kept& kept) const;
-  const Case& pick();
 
   const Contract& contract_;
   uint64_t state_;
   std::vector<Case> starting_;
   size_t started_ = 0;
-  std::vector<Kept> kept_;
-  int64_t silence_ = 0;  ///< cases since one was kept
-  std::unordered_map<uint64_t, int64_t> seen_;  ///< a counter and level: cases that showed it
+  std::vector<Case> kept_;
+  std::unordered_set<uint64_t> seen_;  ///< a counter and level
 };
 
 }  // namespace assay

@@ -121,6 +121,8 @@ bool draw_property(const Contract& contract, const Property& stated, int64_t wor
                    Random& random, Case& c);
 /// The same for any property of the contract.
 bool draw_property(const Contract& contract, int64_t work_limit, Random& random, Case& c);
+/// That for one case in eight: a comparison runs the kernel twice or three times.
+void draw_comparison(const Contract& contract, int64_t work_limit, Random& random, Case& c);
 /// Cases for each property of the contract, made from those of `out`.
 void add_properties(const Facts& facts, std::vector<Case>& out);
 

@@ -275,11 +275,9 @@ Case generate_plain(const Contract& contract, Seed seed, int64_t work_limit) {
 }  // namespace
 
 Case generate_case(const Contract& contract, Seed seed, int64_t work_limit) {
-  // A comparison runs the kernel twice or three times: one case in eight.
-  constexpr double kCompared = 0.125;
   Case c = generate_plain(contract, seed, work_limit);
   Random random(stream_key(seed.value, 1));
-  if (random.chance(kCompared)) draw_property(contract, work_limit, random, c);
+  draw_comparison(contract, work_limit, random, c);
   return c;
 }
 

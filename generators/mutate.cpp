@@ -3,18 +3,20 @@
 
 #include "generators/draft.hpp"
 #include "generators/values.hpp"
-#include "generators/variation.hpp"
 #include "kernels_under_test/variants.hpp"
 
 namespace assay {
 namespace {
 
-/// The parts that describe an experiment; what it once recorded belongs to the old one.
+/// The parts that describe an experiment; what it once recorded belongs to the old one, and so does
+/// the property that it was compared by: nothing inside a kernel shows that one, so that kept cases
+/// seldom have any, and it is drawn for each mutant as for a fresh case.
 Case fresh(const Case& c) {
   Case out = c;
   out.recorded = {};
   out.comments.clear();
   out.places = {};
+  out.property = {};
   return out;
 }
 
@@ -178,15 +180,6 @@ void mutate_far(const Facts& facts, Random& random, Case& c) {
   if (drawn) c = std::move(far);
 }
 
-/// Another property to be compared by, or none.
-void mutate_property(const Contract& contract, Random& random, Case& c) {
-  if (!c.property.name.empty() && random.chance(0.5)) {
-    c.property = {};
-  } else if (if_valid(contract, c)) {
-    draw_property(contract, 1 << 16, random, c);
-  }
-}
-
 void mutate_once(const Facts& facts, const Instance& instance, Random& random, Case& c) {
   const int64_t which = random.below(100);
   if (which < 25) {
@@ -201,10 +194,8 @@ void mutate_once(const Facts& facts, const Instance& instance, Random& random, C
     mutate_overrides(instance, random, c);
   } else if (which < 92) {
     mutate_variant(facts.contract, random, c);
-  } else if (which < 95) {
+  } else if (which < 96) {
     mutate_blocks(facts, instance, random, c);
-  } else if (which < 97) {
-    mutate_property(facts.contract, random, c);
   } else {
     mutate_far(facts, random, c);
   }
@@ -217,7 +208,6 @@ void drop_strays(const Contract& contract, Case& c) {
   bare.values.clear();
   bare.overrides.clear();
   bare.blocks.clear();
-  bare.property = {};
   std::optional<Instance> instance = if_valid(contract, bare);
   if (!instance) {
     bare.layouts = c.layouts;  // a relation over strides may need them
@@ -244,7 +234,6 @@ void drop_strays(const Contract& contract, Case& c) {
     const auto& grid = instance->launches[0].grid;
     std::erase_if(c.blocks, [&](int64_t block) { return block >= grid[0] * grid[1] * grid[2]; });
   }
-  if (!c.property.name.empty() && !property_problem(contract, c).first.empty()) c.property = {};
 }
 
 /// Keeps the layouts that still fit; the others become contiguous.
@@ -255,7 +244,6 @@ void drop_layouts(const Contract& contract, Case& c) {
     alone.values.clear();
     alone.overrides.clear();
     alone.blocks.clear();
-    alone.property = {};
     if (!if_valid(contract, alone)) c.layouts.erase(operand);
   }
 }
@@ -284,15 +272,16 @@ Case settled(const Facts& facts, Case c, const Case& fallback, int64_t work_limi
 Case mutate_case(const Contract& contract, const Case& c, Seed seed, int64_t work_limit) {
   const Facts facts(contract);
   Random random(seed.value);
-  work_limit = draw_limit(work_limit, random);
+  const int64_t limit = draw_limit(work_limit, random);
   const Instance instance = instantiate(contract, c);
   const Case before = fresh(c);
   Case after = before;
   for (int tries = 0; tries < 8 && after == before; ++tries) {
     after = before;
     mutate_once(facts, instance, random, after);
-    if (after != before) after = settled(facts, std::move(after), before, work_limit, random);
+    if (after != before) after = settled(facts, std::move(after), before, limit, random);
   }
+  draw_comparison(contract, work_limit, random, after);
   return after;
 }
 
@@ -300,7 +289,7 @@ Case cross_cases(const Contract& contract, const Case& a, const Case& b, Seed se
                  int64_t work_limit) {
   const Facts facts(contract);
   Random random(seed.value);
-  work_limit = draw_limit(work_limit, random);
+  const int64_t limit = draw_limit(work_limit, random);
   Case out = fresh(a);
   const auto cross = [&](auto Case::*part) {
     if (random.chance(0.5)) out.*part = b.*part;
@@ -313,14 +302,15 @@ Case cross_cases(const Contract& contract, const Case& a, const Case& b, Seed se
   cross(&Case::layouts);
   cross(&Case::blocks);
   cross(&Case::overrides);
-  cross(&Case::property);
   cross(&Case::value_seed);
   cross(&Case::block_seed);
   cross(&Case::warp_seed);
   for (const auto& [operand, recipe] : b.values) {
     if (random.chance(0.5)) out.values[operand] = recipe;
   }
-  return settled(facts, std::move(out), fresh(a), work_limit, random);
+  out = settled(facts, std::move(out), fresh(a), limit, random);
+  draw_comparison(contract, work_limit, random, out);
+  return out;
 }
 
 }  // namespace assay

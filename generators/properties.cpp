@@ -205,6 +205,10 @@ bool draw_property(const Contract& contract, int64_t work_limit, Random& random,
   return draw_property(contract, random.pick(contract.properties), work_limit, random, c);
 }
 
+void draw_comparison(const Contract& contract, int64_t work_limit, Random& random, Case& c) {
+  if (random.chance(0.125)) draw_property(contract, work_limit, random, c);
+}
+
 void add_properties(const Facts& facts, std::vector<Case>& out) {
   constexpr int kEach = 2;
   constexpr int64_t kWork = 1 << 16;

@@ -41,8 +41,20 @@ std::pair<double, double> joined(const Operation& o) {
   return {o.operands[0], o.op == Op::sub ? -o.operands[1] : o.operands[1]};
 }
 
+/// Adds or takes off a constant so large that what is below it are integers: how programs round to
+/// integers, by 1.5 * 2^23 in expf.
+bool rounds_to_integer(const Operation& o) {
+  for (int k = is_fma(o.op) ? 2 : 0; k < o.count; ++k) {
+    const double x = o.operands[static_cast<size_t>(k)];
+    if ((o.constants >> k & 1) != 0 && x != 0 && std::ilogb(x) >= precision_of(o.type) - 1)
+      return true;
+  }
+  return false;
+}
+
 bool cancels(const Operation& o) {
   if (o.op != Op::add && o.op != Op::sub && !is_fma(o.op)) return false;
+  if (rounds_to_integer(o)) return false;
   const auto [a, b] = joined(o);
   if (a == 0 || b == 0) return false;
   const int larger = std::max(std::ilogb(a), std::ilogb(b));

@@ -26,6 +26,7 @@ struct Operation {
   std::array<double, 3> operands{};
   int count = 0;  ///< of operands that are numbers
   double result = 0;
+  int constants = 0;  ///< bit k: operand k is a number in the program's text
 };
 /// Whether the operation made something exceptional of operands that are not. A cancellation counts
 /// only where an operand carries a rounding: the difference of exact numbers is exact.

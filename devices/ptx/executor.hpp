@@ -445,6 +445,7 @@ class Executor : public RaceOwner {
   void race_found(const Race& race) override;
   void add_values(Race& race, const RaceEvent& event) override;
   bool stores_what_is_there(const RaceEvent& event, int lane) override;
+  bool same_line(uint32_t site, uint32_t other) override;
   void stored_by_two_blocks(const RaceEvent& event, int lane) override;
   bool lanes_store_equal(const RaceEvent& event, int a, int b) override;
 

@@ -119,6 +119,7 @@ void Executor::trace_numbers(const MicroOp& op, const Instruction& ins, int lane
       if (packs && k != static_cast<size_t>(1 - half)) continue;  // {a, b}: a is the upper half
       uint64_t operand = bits_at(trace_->before[k].data(), lane, width);
       if (!packs) operand = (operand >> (half * bits % 64)) & kept;
+      if (ins.src[k].kind == Value::Kind::immediate) o.constants |= 1 << o.count;
       o.operands[static_cast<size_t>(o.count++)] = number_of(source, operand);
     }
     o.result = number_of(type, (result >> (half * bits % 64)) & kept);

@@ -139,6 +139,12 @@ bool Executor::stores_what_is_there(const RaceEvent& event, int lane) {
   return true;
 }
 
+bool Executor::same_line(uint32_t site, uint32_t other) {
+  const SourceLine a = user_line(static_cast<int32_t>(site));
+  const SourceLine b = user_line(static_cast<int32_t>(other));
+  return a.line != 0 && a.line == b.line && a.file == b.file;
+}
+
 void Executor::stored_by_two_blocks(const RaceEvent& event, int lane) {
   if (owned_twice_ || event.shared) return;
   const Page* page = memory_->page(event.addresses[lane]);

@@ -100,9 +100,15 @@ RaceShadow* Races::page_shadow(uint64_t page, int64_t bytes) {
   return shadow;
 }
 
-bool Races::ordered(const RaceBlock& block, const RaceWarp& warp, int lane,
+/// Accesses before it are ordered for all threads that may come upon them. In shared memory those are
+/// the block's own: what is older there may be of a block that had the room before.
+RaceTime Races::floor_of(const RaceBlock& block, const RaceEvent& event) const {
+  return event.shared ? block.ordered : launch_;
+}
+
+bool Races::ordered(const RaceBlock& block, const RaceWarp& warp, const RaceEvent& event, int lane,
                     const RaceAccess& a) const {
-  if (a.time < launch_) return true;
+  if (a.time < floor_of(block, event)) return true;
   if (same_block(a.thread, block.first) && a.time < block.ordered) return true;
   if (same_warp(a.thread, warp.first)) {
     if (a.time < warp.ordered) return true;
@@ -114,9 +120,9 @@ bool Races::ordered(const RaceBlock& block, const RaceWarp& warp, int lane,
 }
 
 /// Of many readers it is not known who they were: whatever may have ordered them counts.
-bool Races::ordered_many(const RaceBlock& block, const RaceWarp& warp, int lane,
-                         const RaceAccess& a) const {
-  if (a.time < launch_) return true;
+bool Races::ordered_many(const RaceBlock& block, const RaceWarp& warp, const RaceEvent& event,
+                         int lane, const RaceAccess& a) const {
+  if (a.time < floor_of(block, event)) return true;
   const RaceAccess::Many many = a.many();
   if (many != RaceAccess::blocks && same_block(a.thread, block.first) && a.time < block.ordered) {
     return true;
@@ -141,7 +147,7 @@ void Races::access(RaceBlock& block, int w, const RaceEvent& event, RaceShadow& 
     return;
   }
   const int shift = shadow.shift();
-  const RaceTime floor = event.shared ? block.ordered : launch_;
+  const RaceTime floor = floor_of(block, event);
   const uint64_t size = static_cast<uint64_t>(shadow.bytes());
   const uint64_t bytes = static_cast<uint64_t>(event.bytes);
   const RaceTime* const write_times = shadow.column(RaceShadow::write_time);
@@ -197,7 +203,7 @@ bool Races::wide_access(const RaceBlock& block, const RaceWarp& warp, const Race
   const uint64_t cells = bytes >> shift;
   if (!std::has_single_bit(cells) || (at & ((uint64_t{1} << shift) - 1)) != 0) return false;
   if (at + bytes * kRaceLanes > static_cast<uint64_t>(shadow.bytes())) return false;
-  const RaceFloors floors{event.shared ? block.ordered : launch_, block.ordered, warp.ordered};
+  const RaceFloors floors{floor_of(block, event), block.ordered, warp.ordered};
   const auto record = event.writes ? rows_.write : rows_.read;
   return record(shadow, at >> shift, std::countr_zero(cells), floors,
                 {time_, warp.first, event.what});
@@ -207,13 +213,13 @@ void Races::slow_read(RaceBlock& block, RaceWarp& warp, const RaceEvent& event, 
                       RaceCell& cell) {
   const RaceThread me = warp.first + static_cast<RaceThread>(lane);
   const RaceAccess mine{time_, me, event.what};
-  if (cell.write.thread != me && !ordered(block, warp, lane, cell.write)) {
+  if (cell.write.thread != me && !ordered(block, warp, event, lane, cell.write)) {
     conflict(warp, event, lane, cell.write, true, cell);
   }
   RaceAccess& read = cell.read;
   const bool replaced = read.many() == RaceAccess::one
-                            ? read.thread == me || ordered(block, warp, lane, read)
-                            : ordered_many(block, warp, lane, read);
+                            ? read.thread == me || ordered(block, warp, event, lane, read)
+                            : ordered_many(block, warp, event, lane, read);
   if (replaced) {
     read = mine;
     return;
@@ -234,13 +240,13 @@ void Races::slow_read(RaceBlock& block, RaceWarp& warp, const RaceEvent& event, 
 void Races::slow_write(RaceBlock& block, RaceWarp& warp, const RaceEvent& event, int lane,
                        const RaceCell& cell) {
   const RaceThread me = warp.first + static_cast<RaceThread>(lane);
-  if (cell.write.thread != me && !ordered(block, warp, lane, cell.write)) {
+  if (cell.write.thread != me && !ordered(block, warp, event, lane, cell.write)) {
     conflict(warp, event, lane, cell.write, true, cell);
   }
   const RaceAccess& read = cell.read;
   const bool clear = read.many() == RaceAccess::one
-                         ? read.thread == me || ordered(block, warp, lane, read)
-                         : ordered_many(block, warp, lane, read);
+                         ? read.thread == me || ordered(block, warp, event, lane, read)
+                         : ordered_many(block, warp, event, lane, read);
   if (!clear) conflict(warp, event, lane, read, false, cell);
 }
 
@@ -283,10 +289,13 @@ void Races::conflict(const RaceWarp& warp, const RaceEvent& event, int lane,
   if (earlier_writes && event.writes && earlier.thread >> kBlockBits != me >> kBlockBits) {
     owner_.stored_by_two_blocks(event, lane);
   }
-  const bool same_site = (earlier.what & RaceAccess::kSite) == (event.what & RaceAccess::kSite);
-  if (earlier_writes && event.writes && same_site) {
+  const uint32_t earlier_site = earlier.what & RaceAccess::kSite;
+  const uint32_t site = event.what & RaceAccess::kSite;
+  if (earlier_writes && event.writes &&
+      (earlier_site == site || owner_.same_line(earlier_site, site))) {
     const int other = static_cast<int>(earlier.thread % kRaceLanes);
-    const bool together = same_warp(earlier.thread, me) && (event.mask >> other & 1) != 0 &&
+    const bool together = earlier_site == site && same_warp(earlier.thread, me) &&
+                          (event.mask >> other & 1) != 0 &&
                           event.addresses[other] == event.addresses[lane];
     if (together ? owner_.lanes_store_equal(event, other, lane)
                  : owner_.stores_what_is_there(event, lane)) {

@@ -92,6 +92,8 @@ class RaceOwner {
   virtual void add_values(Race& race, const RaceEvent& event) = 0;
   /// Whether the lane of the current store writes the bytes that are there.
   virtual bool stores_what_is_there(const RaceEvent& event, int lane) = 0;
+  /// Whether two sites come from one line of the source, as copies of an unrolled loop do.
+  virtual bool same_line(uint32_t site, uint32_t other) = 0;
   /// Two blocks have stored to the element of the lane, in no order.
   virtual void stored_by_two_blocks(const RaceEvent& event, int lane) = 0;
   /// Whether both lanes of the current store write the same bytes to one address.
@@ -135,8 +137,10 @@ class Races {
     ClockPointer to_block;     ///< by fences or writes of the scope of a block,
     RaceThread block_first = 0;  ///< of this block
   };
-  bool ordered(const RaceBlock& block, const RaceWarp& warp, int lane, const RaceAccess& a) const;
-  bool ordered_many(const RaceBlock& block, const RaceWarp& warp, int lane,
+  RaceTime floor_of(const RaceBlock& block, const RaceEvent& event) const;
+  bool ordered(const RaceBlock& block, const RaceWarp& warp, const RaceEvent& event, int lane,
+               const RaceAccess& a) const;
+  bool ordered_many(const RaceBlock& block, const RaceWarp& warp, const RaceEvent& event, int lane,
                     const RaceAccess& a) const;
   bool wide_access(const RaceBlock& block, const RaceWarp& warp, const RaceEvent& event,
                    RaceShadow& shadow, uint64_t at);

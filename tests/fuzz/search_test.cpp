@@ -37,6 +37,19 @@ TEST(Search, IsDeterministicInItsSeed) {
   }
 }
 
+TEST(Search, HalfOfItsCasesAreFresh) {
+  // A mutant of the one kept case mostly has its value seed; a fresh case has one of its own.
+  const Case one = covering_cases(vector_add()).front();
+  Search search(vector_add(), Seed{3});
+  for (size_t i = 0; i < covering_cases(vector_add()).size(); ++i) search.next();
+  EXPECT_NE(search.next().value_seed, one.value_seed) << "nothing is kept yet";
+  search.learn(one, {{1, 1}});
+  int of_kept = 0;
+  for (int i = 0; i < 1000; ++i) of_kept += search.next().value_seed == one.value_seed;
+  EXPECT_GT(of_kept, 250) << "mutants: half, but for those whose value seed changed";
+  EXPECT_LT(of_kept, 550);
+}
+
 TEST(Features, WhatACaseShows) {
   Workbench bench("ptx");
   Features features;

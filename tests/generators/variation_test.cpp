@@ -235,11 +235,22 @@ TEST(Variation, MutantsAndSimplerCasesStayValid) {
                "sizes rows=20 cols=7\nknobs BLOCK=64\n"
                "property rows_independent(rows) count=3 first=12\n")
                .the_case;
-  for (uint64_t seed = 0; seed < 200; ++seed) {
+  Case plain = c;
+  plain.property = {};
+  int of_plain = 0, of_compared = 0;
+  for (uint64_t seed = 0; seed < 400; ++seed) {
     const Case mutant = mutate_case(batch(), c, Seed{seed});
     EXPECT_NO_THROW(instantiate(batch(), mutant)) << print_case(mutant);
-    EXPECT_NO_THROW(instantiate(batch(), cross_cases(batch(), mutant, c, Seed{seed})));
+    const Case crossed = cross_cases(batch(), mutant, c, Seed{seed});
+    EXPECT_NO_THROW(instantiate(batch(), crossed));
+    of_compared += !mutant.property.name.empty();
+    of_plain += !mutate_case(batch(), plain, Seed{seed}).property.name.empty();
   }
+  // As often as fresh cases, whatever the parent: one in eight.
+  EXPECT_GT(of_plain, 25);
+  EXPECT_LT(of_plain, 75);
+  EXPECT_GT(of_compared, 25);
+  EXPECT_LT(of_compared, 75);
   bool dropped = false, fewer = false;
   for (const Case& simpler : simpler_cases(batch(), c)) {
     EXPECT_NO_THROW(instantiate(batch(), simpler)) << print_case(simpler);

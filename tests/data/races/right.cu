@@ -275,4 +275,28 @@ __global__ void broadcast(float* y, const float* x) {
     __syncwarp();
   }
 }
+
+// Tiles filled in part, read whole and selected from, then used again by other lanes: what an earlier
+// block left in the same room of shared memory is no access of this one's.
+__global__ void tile_in_part(float* y, const float* x) {
+  __shared__ float s[2][32];
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, left = 16 - blockIdx.x;
+  if (lane < left) s[warp][lane] = x[blockIdx.x * 64 + threadIdx.x];
+  __syncwarp();
+  const float v = s[warp][lane ^ 1], u = s[warp][lane ^ 3];
+  float sum = (lane ^ 1) < left ? v : 0.f;
+  if ((lane ^ 3) < left) sum += u;
+  __syncwarp();
+  s[warp][lane] = sum;
+  __syncwarp();
+  y[blockIdx.x * 64 + threadIdx.x] = s[warp][lane ^ 2];
+}
+
+// One value stored at one line, by copies of it in an unrolled loop.
+__global__ void one_value_unrolled(float* y, const float* x) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    if (x[(blockIdx.x * 64 + threadIdx.x) ^ (i * 32 + i)] > 2.f) y[(threadIdx.x + i) % 4] = 1.f;
+  }
+}
 }

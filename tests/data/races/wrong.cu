@@ -145,4 +145,13 @@ __global__ void broadcast_reused(float* y, const float* x, int n) {
     __syncwarp();                // orders the lanes of one warp alone
   }
 }
+
+// An unrolled loop's copies of one line store different values to one element: lane 0 of either warp.
+__global__ void copies_differ(float* y, const float* x) {
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    const float v = x[threadIdx.x + 64 * i];
+    if (v == 1 + 96 * i) y[0] = v;  // copies_differ first second
+  }
+}
 }

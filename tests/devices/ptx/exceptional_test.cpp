@@ -139,6 +139,13 @@ TEST(Exceptional, CancellationsMatterUntilTheSumIsBack) {
   EXPECT_NE(note.find("cancellation (sub.f32)"), std::string::npos) << note;
   EXPECT_EQ(told({1.0000001f}, cancels + "add.f32 %f2, %f2, 0f40000000;"), "");
   EXPECT_EQ(told({1.0000001f}, "sub.f32 %f2, %f1, 0f3F800000;"), "");
+  // expf rounds to an integer by adding 1.5 * 2^23 and taking it off again: no digit is lost. A
+  // variable as large as that cancels as any other.
+  EXPECT_EQ(told({1.3f}, "fma.rn.f32 %f3, %f1, %f1, 0f4B400000; add.f32 %f2, %f3, 0fCB400000;"), "");
+  const std::string variable = told({1.3f}, "mov.f32 %f4, 0f4B400000; ld.global.f32 %f1, [%rd1];"
+                                            "fma.rn.f32 %f3, %f1, %f1, %f4;"
+                                            "sub.f32 %f2, %f3, %f4;");
+  EXPECT_NE(variable.find("cancellation (sub.f32)"), std::string::npos) << variable;
 }
 
 }  // namespace

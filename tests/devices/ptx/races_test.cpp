@@ -97,6 +97,8 @@ TEST_F(Races, LeavesSynchronisedCodeAlone) {
   clean("arrivals", {y, x}, threads(64));
   clean("shuffled", {y, x}, threads(64));
   clean("broadcast", {y, x}, threads(64));
+  clean("one_value_unrolled", {y, x}, threads(64, 3));
+  clean("tile_in_part", {y, x}, threads(64, 5));
 }
 
 TEST_F(Races, VolatileAmongTheLanesOfAWarpIsANote) {
@@ -116,6 +118,7 @@ TEST_F(Races, FindsThoseWithinABlock) {
   found("no_syncwarp", {y, x}, threads(32), "lanes of a warp");
   found("reused", {y, x, 3}, threads(64), "threads of a block");
   found("lanes_differ", {y}, threads(32), "lanes of a warp");
+  found("copies_differ", {y, x}, threads(64), "threads of a block");
   found("early_copy", {y, x}, threads(64), "threads of a block");
   found("broadcast_reused", {y, x, 3}, threads(64), "threads of a block");
 }
