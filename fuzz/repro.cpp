@@ -72,6 +72,7 @@ Exit run_repro(const Options& options, Streams streams) {
   for (const Finding& finding : result.findings) {
     FiledFinding filed{finding, options.file, opened.contract->path};
     filed.flags = repro_flags(options.adversarial, options.contraction);
+    opened.checker->locate(result, filed.finding);
     report.findings.push_back(std::move(filed));
   }
   if (options.json || options.format == Format::junit) {

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 
 #include "fuzz/shrink.hpp"
 
@@ -142,7 +143,8 @@ void Target::file(const Finding& finding, const CheckResult& result) {
       std::string("found by the fuzz target") + (smaller.fixpoint ? "" : ", not shrunk fully"),
       smaller.finding);
   for (std::string& line : cause_comment(checker_.check(smaller.the_case), finding)) {
-    smaller.the_case.comments.push_back(std::move(line));
+    // Before the message, which stands last.
+    smaller.the_case.comments.insert(std::prev(smaller.the_case.comments.end()), std::move(line));
   }
   write_file(path, print_case(smaller.the_case));
 }

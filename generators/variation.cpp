@@ -230,6 +230,7 @@ Variations vary_knobs(const Instance& base) {
     c.knobs[knob] = value;
   }
   if (text.empty()) return none("the knobs are the same");
+  if (!c.blocks.empty()) return none("a few blocks run, and what each writes may follow the knobs");
   return vary_case(base, c, text);
 }
 

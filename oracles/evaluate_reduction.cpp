@@ -130,6 +130,10 @@ class Reducer {
     const bool fits = s.magnitude < rounding_.largest * (1 - 2 * rounding_.u);
     if (s.exact && !(settings_.flush && s.magnitude != 0) && (fits || !settings_.widen)) return out;
     if (!std::isfinite(s.v)) return not_finite(row, out, s.lo + s.hi);
+    if (std::isnan(s.lo) || std::isnan(s.hi)) {  // of a term nothing is known: 0 times an overflow
+      out.lo = out.hi = kNan;
+      return out;
+    }
     const double all = s.magnitude + std::max(s.lo, s.hi);
     // Exact sums may still pass through a subnormal partial sum that is flushed.
     const double own = flushed(row.n) + (s.exact ? 0 : growth(row.n) * all + underflow(row.n));

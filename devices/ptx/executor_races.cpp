@@ -34,6 +34,15 @@ std::string coordinates(const std::array<int64_t, 3>& at) {
          ")";
 }
 
+/// Some lane's address is no multiple of the access' size, a power of two.
+bool is_misaligned(const RaceEvent& event) {
+  uint64_t bits = event.consecutive ? event.addresses[0] : 0;
+  for (uint32_t left = event.consecutive ? 0 : event.mask; left != 0; left &= left - 1) {
+    bits |= event.addresses[std::countr_zero(left)];
+  }
+  return (bits & static_cast<uint64_t>(event.bytes - 1)) != 0;
+}
+
 const char* verb(bool writes, uint32_t what) {
   return (what & RaceAccess::kAtomic) != 0 ? "atomic" : writes ? "store" : "load";
 }
@@ -82,6 +91,8 @@ void Executor::check_races(const MicroOp& op, RaceEvent event) {
   RaceBlock& block = *warp_->block->races;
   event.consecutive = event.mask == ~0u && kit_.pattern(event.addresses, event.bytes) ==
                                                AddressPattern::consecutive;
+  // It ends the run; the shadow's granules would take neighbours at such addresses for one place.
+  if (is_misaligned(event)) return;
   if (event.shared) {
     return races_->access(block, warp_->index, event, block.shared, kSharedStart);
   }

@@ -1,5 +1,7 @@
 // What repro and smoke tell about a failure: the store that made it, its cause first, plain
 // numbers.
+#include <nlohmann/json.hpp>
+
 #include "fuzz/explain_case.hpp"
 
 #include <gtest/gtest.h>
@@ -43,6 +45,14 @@ TEST(ExplainCase, ShowsTheStoreOfTheWrongElement) {
       << o.out;
   EXPECT_TRUE(has(o.out, ">     7 |     y[i] = x[i] + T(4096);")) << o.out;
   EXPECT_TRUE(has(o.out, "times what is allowed")) << o.out;
+}
+
+TEST(ExplainCase, EveryFormatNamesTheLineThatStored) {
+  const std::string witness =
+      ASSAY_SOURCE_DIR "/kernels_under_test/planted/half_square/witness.case";
+  const auto report = nlohmann::json::parse(run_assay({"repro", witness, "--json"}).out);
+  EXPECT_EQ(report.at("findings")[0].at("line"), 23) << report;
+  EXPECT_TRUE(has(run_assay({"repro", witness, "--format", "github"}).out, "line=23"));
 }
 
 TEST(ExplainCase, ShowsTheFirstExceptionalArithmetic) {

@@ -66,6 +66,38 @@ TEST(RaceReports, EveryFormatNamesBothLinesAndBothThreads) {
   }
 }
 
+TEST(RaceReports, NeighboursAtAMisalignedAddressAreNoRace) {
+  const TemporaryFolder folder;
+  folder.write("pairs.cu", R"(
+#include <cuda_fp16.h>
+extern "C" __global__ void pairs(__half* y, const __half* x, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (2 * i + 1 < n) reinterpret_cast<__half2*>(y)[i] = __halves2half2(x[2 * i], x[2 * i + 1]);
+  else if (2 * i < n) y[2 * i] = x[2 * i];
+}
+)");
+  const std::string contract = folder.write("pairs.toml", R"toml(
+name = "pairs"
+source = { cuda = "pairs.cu", entry = "pairs" }
+sizes = { n = { min = 0, max = 1000 } }
+launch = { grid = ["max(1, ceil_div(n, 256))"], block = [128] }
+args = [
+  { name = "y", kind = "output", dtype = "f16", shape = ["n"] },
+  { name = "x", kind = "input", dtype = "f16", shape = ["n"] },
+  { name = "n", kind = "scalar", dtype = "i32", value = "n" },
+]
+[formula]
+y = "x"
+[policy]
+nan = "propagate"
+)toml");
+  const Outcome outcome =
+      run_assay({"smoke", contract, "--cases", "300", "--json", "--out", folder / "out"});
+  const auto report = nlohmann::json::parse(outcome.out);
+  ASSERT_EQ(report.at("findings").size(), 1u) << report;
+  EXPECT_EQ(report.at("findings")[0].at("kind"), "misaligned");
+}
+
 TEST(RaceReports, ReproRepeatsBitForBitAndShrinkKeepsTheRace) {
   const std::string file = example("race_between_blocks/total.case");
   const Outcome first = run_assay({"repro", file}), second = run_assay({"repro", file});

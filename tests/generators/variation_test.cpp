@@ -22,6 +22,7 @@ source = { cuda = "kernel.cu", entry = "batch" }
 sizes = { rows = { min = 0, max = 300 }, cols = { min = 0, max = 300 } }
 knobs = { BLOCK = [64, 128] }
 launch = { grid = ["rows"], block = ["BLOCK"] }
+owns = { y = "rows == block.x" }
 properties = ["rows_independent(rows)", "padding_free", "repeatable", "layout_free", "knobs_free",
               "shift_invariant(x)", "scale_invariant(x, eps = 0)"]
 args = [
@@ -164,6 +165,7 @@ TEST(Variation, NoneWhereNothingCouldBeConcluded) {
       {"property layout_free\n", "contiguous already"},
       {"layout x strides=0,1\nproperty layout_free\n", "broadcast"},
       {"property knobs_free BLOCK=64\n", "the same"},
+      {"blocks 1\nproperty knobs_free BLOCK=128\n", "a few blocks run"},
   };
   for (const auto& [line, why] : samples) {
     const Variations variations = vary(instance_of(sizes + line));
