@@ -236,7 +236,7 @@ class Executor : public RaceOwner {
   void recycle(std::unique_ptr<BlockState> block);
   int64_t budget() const;  ///< warp instructions that this launch may take
   void start_warp(WarpState& warp, BlockState& block, int32_t index);
-  int64_t warp_count() const;
+  void count_warps();
   void prepare_constants();
   uint64_t special_value(Special which) const;
   int64_t block_number(int64_t index, int64_t count) const;
@@ -491,6 +491,8 @@ class Executor : public RaceOwner {
   std::unique_ptr<Races> races_;
   std::unique_ptr<ExceptionTrace> trace_;  ///< null: exceptional arithmetic is not looked for
   const MicroOp* race_op_ = nullptr;  ///< whose access is being checked
+  int64_t warp_count_ = 0;            ///< of a block of the launch
+  int race_bytes_ = 0;                ///< of a lane in that access, a power of two
   AlignedBytes constants_;
   uint64_t constants_of_ = 0;           ///< Code::serial
   std::array<int64_t, 6> tid_shape_{};  ///< block shape and only_thread that the free blocks have

@@ -77,7 +77,7 @@ Diagnostic* Executor::report_lanes(WarpState& warp, int32_t pc, uint32_t mask, s
 
 /// Threads that take part, as the instruction states; all of the block when it states none.
 int64_t Executor::threads_wanted(const MicroOp& op, int lane) const {
-  const int64_t all = warp_count() * kLanes;
+  const int64_t all = warp_count_ * kLanes;
   if (op.b == kNoSlot) return all;
   const uint32_t count = reinterpret_cast<const uint32_t*>(row(op.b))[lane];
   return count == 0 ? all : int64_t{count};
@@ -110,7 +110,7 @@ void Executor::check_arrival(WarpState& warp, int32_t pc, uint32_t mask, uint32_
   }
   if (op.b != kNoSlot) {
     const uint32_t count = reinterpret_cast<const uint32_t*>(row(op.b))[first];
-    const int64_t all = warp_count() * kLanes;
+    const int64_t all = warp_count_ * kLanes;
     const char* wrong = count % kLanes != 0 ? "no multiple of the warp's 32"
                         : int64_t{count} > all ? "more than the block has"
                         : count == 0 && ins.bar == BarKind::arrive ? "bar.arrive needs a count"

@@ -34,15 +34,6 @@ std::string coordinates(const std::array<int64_t, 3>& at) {
          ")";
 }
 
-/// Some lane's address is no multiple of the access' size, a power of two.
-bool is_misaligned(const RaceEvent& event) {
-  uint64_t bits = event.consecutive ? event.addresses[0] : 0;
-  for (uint32_t left = event.consecutive ? 0 : event.mask; left != 0; left &= left - 1) {
-    bits |= event.addresses[std::countr_zero(left)];
-  }
-  return (bits & static_cast<uint64_t>(event.bytes - 1)) != 0;
-}
-
 const char* verb(bool writes, uint32_t what) {
   return (what & RaceAccess::kAtomic) != 0 ? "atomic" : writes ? "store" : "load";
 }
@@ -88,11 +79,10 @@ void Executor::track_access(const MicroOp& op, uint32_t mask, Space space, Acces
 
 void Executor::check_races(const MicroOp& op, RaceEvent event) {
   race_op_ = &op;
+  race_bytes_ = event.bytes;
   RaceBlock& block = *warp_->block->races;
   event.consecutive = event.mask == ~0u && kit_.pattern(event.addresses, event.bytes) ==
                                                AddressPattern::consecutive;
-  // It ends the run; the shadow's granules would take neighbours at such addresses for one place.
-  if (is_misaligned(event)) return;
   if (event.shared) {
     return races_->access(block, warp_->index, event, block.shared, kSharedStart);
   }
@@ -195,6 +185,8 @@ void Executor::add_values(Race& race, const RaceEvent& event) {
 }
 
 void Executor::race_found(const Race& race) {
+  // A misaligned access ends the run; the shadow's granules take its neighbours for one place.
+  if ((address_[race.lane] & static_cast<uint64_t>(race_bytes_ - 1)) != 0) return;
   struct Side {
     int32_t site;
     RaceThread thread;

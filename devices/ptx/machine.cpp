@@ -177,6 +177,7 @@ RunStatus Executor::launch(const Code& code, const LaunchConfig& config) {
     shared_bytes_ = (shared_bytes_ + align - 1) / align * align + config.shared_bytes;
   }
   count_in(*code.module);
+  count_warps();
   memory_->begin_launch();
   prepare_constants();
   resident_.clear();

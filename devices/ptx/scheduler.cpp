@@ -373,10 +373,9 @@ static void fill_warp_constants(WarpState& warp, const LaunchConfig& config, int
   }
 }
 
-int64_t Executor::warp_count() const {
-  if (config_->only_thread) return 1;
+void Executor::count_warps() {
   const int64_t threads = config_->block[0] * config_->block[1] * config_->block[2];
-  return (threads + kLanes - 1) / kLanes;
+  warp_count_ = config_->only_thread ? 1 : (threads + kLanes - 1) / kLanes;
 }
 
 std::unique_ptr<BlockState> Executor::start_block(std::array<int64_t, 3> at, int64_t linear) {
@@ -387,7 +386,7 @@ std::unique_ptr<BlockState> Executor::start_block(std::array<int64_t, 3> at, int
     free_blocks_.pop_back();
   } else {
     block = std::make_unique<BlockState>();
-    const int64_t warps = warp_count();
+    const int64_t warps = warp_count_;
     for (int64_t w = 0; w < warps; ++w) block->warps.push_back(std::make_unique<WarpState>());
     block->barrier_masks.resize(warps);
     for (int32_t w = 0; w < warps; ++w) fill_warp_constants(*block->warps[w], *config_, w);
@@ -475,7 +474,7 @@ void Executor::end_rotation(int64_t waiting_blocks, int64_t most, int64_t& limit
 }
 
 void Executor::run_blocks() {
-  const int64_t warps = warp_count();
+  const int64_t warps = warp_count_;
   warp_order_.resize(static_cast<size_t>(warps));
   std::iota(warp_order_.begin(), warp_order_.end(), 0);
   for (int64_t i = warps - 1; i > 0 && config_->warp_seed != 0; --i) {
