@@ -34,21 +34,17 @@ std::string_view name(DiagnosticKind kind) {
   return "";
 }
 
-namespace {
-
-std::string coordinates(const std::array<int64_t, 3>& at) {
+std::string coordinates_text(const std::array<int64_t, 3>& at) {
   return "(" + std::to_string(at[0]) + "," + std::to_string(at[1]) + "," + std::to_string(at[2]) +
          ")";
 }
-
-}  // namespace
 
 std::string Step::text() const {
   std::string text = what;
   if (!file.empty()) text += " at " + file.substr(file.rfind('/') + 1) + ":" + std::to_string(line);
   if (!instruction.empty()) text += " (" + instruction + ")";
-  if (thread[0] >= 0) text += " by thread " + coordinates(thread);
-  if (thread[0] >= 0 && block[0] >= 0) text += " of block " + coordinates(block);
+  if (thread[0] >= 0) text += " by thread " + coordinates_text(thread);
+  if (thread[0] >= 0 && block[0] >= 0) text += " of block " + coordinates_text(block);
   return value.empty() ? text : text + ": " + value;
 }
 

@@ -39,6 +39,9 @@ enum class DiagnosticKind {
 };
 std::string_view name(DiagnosticKind kind);
 
+/// "(16,0,0)"
+std::string coordinates_text(const std::array<int64_t, 3>& at);
+
 /// What led to a finding, as one access or operation: of a race each of the two accesses, of a
 /// wrapped offset the product and its use, of an undefined value where it was loaded.
 struct Step {

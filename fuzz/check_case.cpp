@@ -283,7 +283,8 @@ void Checker::locate(const CheckResult& result, Finding& finding) {
   if (!store || store->line == 0) return;
   finding.stored_file = store->file;
   finding.stored_line = store->line;
-  finding.message += std::string(compared ? "; " : ", the worst ") + element_name(*result.instance, output, element) +
+  finding.message += std::string(compared ? "; " : ", the worst ") +
+                     element_name(*result.instance, output, element) +
                      " stored at " + base_name(store->file) + ":" + std::to_string(store->line);
 }
 

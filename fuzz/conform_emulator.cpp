@@ -36,8 +36,7 @@ std::vector<uint8_t> ConformEmulator::run(const ConformLaunch& launch) {
   machine_.memory().add(in);
   const int region = machine_.memory().add(out);
   RunOptions options;
-  options.definedness = options.wrap = options.races = false;
-  options.barriers = options.coverage = false;
+  options.switch_off_checkers();
   machine_.begin(module_, options);
   machine_.add_variables(*code);
   ptx::LaunchConfig config;

@@ -89,17 +89,7 @@ Finding finding_of(const Json& json) {
   finding.file = json.at("file");
   finding.line = json.at("line");
   finding.message = json.at("message");
-  for (const Json& row : json.at("steps")) {
-    Step step;
-    step.what = row.at("what");
-    step.file = row.value("file", "");
-    step.line = row.value("line", 0);
-    step.instruction = row.value("instruction", "");
-    step.block = row.value("block", step.block);
-    step.thread = row.value("thread", step.thread);
-    step.value = row.value("value", "");
-    finding.steps.push_back(std::move(step));
-  }
+  finding.steps = read_steps(json);
   finding.stored_file = json.at("stored_file");
   finding.stored_line = json.at("stored_line");
   return finding;

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "fuzz/report.hpp"
 
@@ -10,5 +11,8 @@ namespace assay {
 
 /// Kernel, kind, rule, place and message, and the file that repeats it ("" without one).
 nlohmann::ordered_json finding_json(const Finding& finding, const std::string& case_file);
+
+/// The steps of a finding that was written so.
+std::vector<Step> read_steps(const nlohmann::ordered_json& finding);
 
 }  // namespace assay

@@ -39,6 +39,22 @@ Json finding_json(const Finding& finding, const std::string& case_file) {
   return row;
 }
 
+std::vector<Step> read_steps(const Json& finding) {
+  std::vector<Step> steps;
+  for (const Json& row : finding.at("steps")) {
+    Step step;
+    step.what = row.at("what");
+    step.file = row.value("file", "");
+    step.line = row.value("line", 0);
+    step.instruction = row.value("instruction", "");
+    step.block = row.value("block", step.block);
+    step.thread = row.value("thread", step.thread);
+    step.value = row.value("value", "");
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
 namespace {
 
 Json totals_json(const ScoreTotals& totals) {

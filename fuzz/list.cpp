@@ -14,12 +14,6 @@ namespace assay {
 
 namespace {
 
-std::string joined(const std::vector<std::string>& words, const char* separator) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : separator) + word;
-  return text;
-}
-
 std::string types_text(const Contract& contract) {
   std::vector<std::string> all;
   for (const TypeParameter& type : contract.types) {

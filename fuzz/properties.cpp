@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <set>
 #include <utility>
 #include <vector>
@@ -14,12 +13,6 @@ namespace assay {
 namespace {
 
 constexpr int64_t kElements = 1024;  // read at a time
-
-uint64_t load(const std::vector<uint8_t>& bytes, int64_t element, int size) {
-  uint64_t bits = 0;
-  std::memcpy(&bits, bytes.data() + element * size, static_cast<size_t>(size));
-  return bits;
-}
 
 /// NaN is compared as NaN-ness.
 bool same_value(DType type, uint64_t a, uint64_t b) {
@@ -49,7 +42,8 @@ class OutputPair {
       const bool written = written_[i] != 0, other_written = other_written_[i] != 0;
       if (!written && !other_written) continue;
       ++result.compared;
-      const uint64_t bits = load(bits_, i, size), other = load(other_bits_, i, size);
+      const uint64_t bits = load_bits(bits_.data() + i * size, size);
+      const uint64_t other = load_bits(other_bits_.data() + i * size, size);
       if (written == other_written && same_value(mine_.dtype, bits, other)) continue;
       if (!result.difference) {
         result.difference = {mine_.spec->name,

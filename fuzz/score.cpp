@@ -83,7 +83,8 @@ void score_witness(const PlantedPair& pair, Workbench& bench, PairReport& report
   }
 }
 
-void score_search(const PlantedPair& pair, const Options& options, Workbench& bench, PairReport& report) {
+void score_search(const PlantedPair& pair, const Options& options, Workbench& bench,
+                  PairReport& report) {
   SearchLimits limits;
   limits.seconds = options.seconds.value_or(kSecondsPerPair);
   if (options.cases) limits.cases = *options.cases;

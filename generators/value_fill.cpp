@@ -491,11 +491,6 @@ void encode(DType type, const double* values, int count, uint8_t* out) {
 }
 
 void store(uint8_t* out, uint64_t bits, int size) { std::memcpy(out, &bits, size); }
-uint64_t load(const uint8_t* in, int size) {
-  uint64_t bits = 0;
-  std::memcpy(&bits, in, size);
-  return bits;
-}
 
 /// A value of the domain, drawn by `hash`.
 uint64_t draw_from_domain(const ValuePlan& plan, DType type, uint64_t hash) {
@@ -540,7 +535,7 @@ bool in_domain(const ValuePlan& plan, DType type, uint64_t bits) {
 void restrict_values(const ValuePlan& plan, DType type, const Chunk& chunk, uint8_t* out) {
   const int size = byte_size(type);
   for (int i = 0; i < chunk.count; ++i) {
-    const uint64_t bits = load(out + i * size, size);
+    const uint64_t bits = load_bits(out + i * size, size);
     if (in_domain(plan, type, bits)) continue;
     const uint64_t replacement = plan.domain.empty()
                                      ? round_to_bits(type, unit_normal(chunk.hash[i]))

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "generators/draft.hpp"
 #include "generators/liveness.hpp"
 #include "generators/values.hpp"
 
@@ -17,12 +18,6 @@ constexpr int kMostExponent = 32;
 constexpr int64_t kMostShift = int64_t{1} << 31;
 constexpr int64_t kBaseAlignment = 256;  // bytes
 constexpr int64_t kChunkElements = 256;
-
-uint64_t load(const uint8_t* at, int size) {
-  uint64_t bits = 0;
-  std::memcpy(&bits, at, size);
-  return bits;
-}
 
 bool has_number(const PropertyCheck& property, const char* key) {
   return property.numbers.contains(key);
@@ -46,12 +41,6 @@ std::vector<std::string> keys_of(const Property& property) {
       break;
   }
   return {};
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
 }
 
 /// What the numbers of a line must be; "" when they are.
@@ -100,14 +89,6 @@ Case plain_case(const Instance& base) {
   return c;
 }
 
-std::optional<Instance> if_instance(const Contract& contract, const Case& c) {
-  try {
-    return instantiate(contract, c);
-  } catch (const InputError&) {
-    return std::nullopt;
-  }
-}
-
 /// Operands that are read have the base's shapes but along `dimension`.
 bool shapes_match(const Instance& base, const Instance& other, const std::string& dimension) {
   for (size_t i = 0; i < base.tensors.size(); ++i) {
@@ -145,7 +126,7 @@ Variations vary_rows(const Instance& base, const Property& stated) {
   c.sizes[size] = count;
   c.overrides.clear();  // the base's values hold them
   for (const Tensor& tensor : base.tensors) keep_alignment(tensor, stated.of, first, c);
-  std::optional<Instance> instance = if_instance(*base.contract, c);
+  std::optional<Instance> instance = if_valid(*base.contract, c);
   if (!instance || !shapes_match(base, *instance, stated.of))
     return none("no case has " + size + "=" + std::to_string(count) + " and all else alike");
   Derivation derivation;
@@ -201,7 +182,7 @@ Variations vary_padding(const Instance& base) {
 
 /// Another case of the same values; `text` says what differs.
 Variations vary_case(const Instance& base, const Case& c, std::string text) {
-  std::optional<Instance> instance = if_instance(*base.contract, c);
+  std::optional<Instance> instance = if_valid(*base.contract, c);
   if (!instance || !shapes_match(base, *instance, ""))
     return none("the contract admits no such case: " + text);
   Variation run{std::move(*instance)};
@@ -278,7 +259,7 @@ bool is_exact(const Instance& base, const Derivation& derivation) {
     const int64_t count = std::min(kChunkElements, tensor.elements() - at);
     logical_values(base, tensor, at, count, bits);
     for (int64_t i = 0; i < count; ++i) {
-      const double value = to_double(tensor.dtype, load(bits + i * size, size));
+      const double value = to_double(tensor.dtype, load_bits(bits + i * size, size));
       const auto result = transformed(derivation, tensor.dtype, value);
       if (!result || (std::isfinite(value) && !admits(tensor.plan, *result))) return false;
     }
@@ -437,7 +418,7 @@ void fill_derived(const Derivation& derivation, const Tensor& tensor, int64_t fi
   }
   if (tensor.spec->name != derivation.operand) return;
   for (int64_t i = 0; i < count; ++i) {
-    const double value = to_double(tensor.dtype, load(out + i * size, size));
+    const double value = to_double(tensor.dtype, load_bits(out + i * size, size));
     if (!std::isfinite(value)) continue;
     const uint64_t bits =
         round_to_bits(tensor.dtype, *transformed(derivation, tensor.dtype, value));

@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string_view>
 
@@ -60,6 +61,13 @@ namespace detail {  // every type, by the formats; below, f32 is a cast that the
 double to_double(DType type, uint64_t bits);
 uint64_t round_to_bits(DType type, double value);
 }  // namespace detail
+
+/// The bits of an element of `bytes` bytes, at most 8, little-endian.
+inline uint64_t load_bits(const uint8_t* at, int bytes) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, at, static_cast<size_t>(bytes));
+  return bits;
+}
 
 /// The value of an element's bits; exact for every floating type and for integers below 2^53.
 inline double to_double(DType type, uint64_t bits) {

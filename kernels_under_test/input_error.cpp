@@ -23,6 +23,12 @@ std::string prefixed(const SourceLocation& where, const std::string& message) {
 InputError::InputError(SourceLocation where, const std::string& message)
     : std::runtime_error(prefixed(where, message)), where_(std::move(where)) {}
 
+std::string joined(const std::vector<std::string>& words, const char* separator) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : separator) + word;
+  return text;
+}
+
 int edit_distance(const std::string& a, const std::string& b) {
   std::vector<int> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);

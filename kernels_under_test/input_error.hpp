@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace assay {
 
@@ -37,6 +38,9 @@ class MissingDependency : public std::runtime_error {
 /// "unknown key 'knob' (did you mean 'knobs'?)".
 template <typename Container>
 std::string nearest_name(const std::string& name, const Container& candidates);
+
+/// "a, b, c"
+std::string joined(const std::vector<std::string>& words, const char* separator = ", ");
 
 int edit_distance(const std::string& a, const std::string& b);
 

@@ -72,12 +72,6 @@ std::map<std::string, std::vector<std::string>> choices_of(const Contract& contr
   return choices;
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
 std::pair<std::string, std::string> parse_choice(const Contract& contract,
                                                  const std::string& text) {
   const auto choices = choices_of(contract);

@@ -111,9 +111,11 @@ Decision decide_by_limit(const FloatFormat& format, const Cell& cell, const Marg
   const double sign = m.value > 0 ? 1 : -1;
   const double inner = m.value > 0 ? lo : hi;
   const double outer = m.value > 0 ? hi : lo;
-  const bool vast = std::fabs(m.value) >= rows::kLeastVast && std::isinf(outer) && std::isfinite(inner);
+  const bool vast =
+      std::fabs(m.value) >= rows::kLeastVast && std::isinf(outer) && std::isfinite(inner);
   if (!vast) return Decision::doubt;
-  const double least = (std::min(std::fabs(m.value), rows::kVastExponential) - inner) * (1 - 0x1p-50);
+  const double least =
+      (std::min(std::fabs(m.value), rows::kVastExponential) - inner) * (1 - 0x1p-50);
   if (std::isnan(cell.value) && !format.has_infinity)
     return least > 2 * format.largest ? Decision::accepted : Decision::doubt;
   if (!std::isfinite(cell.value)) return least > 0 ? Decision::rejected : Decision::doubt;

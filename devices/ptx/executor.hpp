@@ -17,6 +17,7 @@
 #include "devices/ptx/exceptional.hpp"
 #include "devices/ptx/executor_async.hpp"
 #include "devices/ptx/joins.hpp"
+#include "devices/ptx/lanes.hpp"
 #include "devices/ptx/machine.hpp"
 #include "devices/ptx/memory.hpp"
 #include "devices/ptx/races.hpp"
@@ -171,11 +172,6 @@ struct Target {
   uint8_t* state = nullptr;
   Page* page = nullptr;
 };
-
-/// Coordinates of a linear index, x fastest.
-inline std::array<int64_t, 3> unfold(int64_t linear, const std::array<int64_t, 3>& shape) {
-  return {linear % shape[0], linear / shape[0] % shape[1], linear / shape[0] / shape[1]};
-}
 
 class Executor : public RaceOwner {
  public:

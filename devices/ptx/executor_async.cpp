@@ -16,11 +16,6 @@ namespace assay::ptx {
 
 namespace {
 
-template <class F>
-void for_lanes(uint32_t mask, F f) {
-  for (; mask != 0; mask &= mask - 1) f(std::countr_zero(mask));
-}
-
 /// The 64 bits of an mbarrier object, opaque to kernels: pending and expected arrivals of the
 /// current phase (20 bits each, PTX ISA 9.7.13.15.2), the number of complete phases, and a mark.
 struct BarrierWord {

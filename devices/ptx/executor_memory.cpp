@@ -10,11 +10,6 @@ namespace assay::ptx {
 
 namespace {
 
-template <class F>
-void for_lanes(uint32_t mask, F f) {
-  for (; mask != 0; mask &= mask - 1) f(std::countr_zero(mask));
-}
-
 /// An element of `bytes` in memory, extended to a register of `width` bytes.
 void load_element(uint8_t* to, int width, const uint8_t* from, int bytes, bool sign_extend) {
   if (width == bytes) {
@@ -74,8 +69,7 @@ void Executor::tell_observer(const MicroOp& op, uint32_t mask, Space space, Acce
     const bool atomic = access == Access::atomic;  // its rows are operands of one element
     bytes = static_cast<int>(site.element_bytes * (atomic ? 1 : site.rows.size()));
   }
-  const SourceLine line = user_line(op.site);
-  observer({site.instruction, &line, space, mask, address_, bytes, access != Access::write,
+  observer({site.function, site.instruction, space, mask, address_, bytes, access != Access::write,
             access != Access::read, access == Access::atomic, warp_->block->linear, warp_->index});
 }
 

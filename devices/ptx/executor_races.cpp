@@ -29,11 +29,6 @@ std::string value_text(Type type, const uint8_t* bytes, int size) {
   return text;
 }
 
-std::string coordinates(const std::array<int64_t, 3>& at) {
-  return "(" + std::to_string(at[0]) + "," + std::to_string(at[1]) + "," + std::to_string(at[2]) +
-         ")";
-}
-
 const char* verb(bool writes, uint32_t what) {
   return (what & RaceAccess::kAtomic) != 0 ? "atomic" : writes ? "store" : "load";
 }
@@ -210,8 +205,8 @@ void Executor::race_found(const Race& race) {
     return unfold(races_->linear_block(t), config_->grid);
   };
   const auto thread_text = [&](RaceThread t) {
-    return "thread " + coordinates(unfold(number(t), config_->block)) + " of block " +
-           coordinates(block_of(t));
+    return "thread " + coordinates_text(unfold(number(t), config_->block)) + " of block " +
+           coordinates_text(block_of(t));
   };
   const char* between = first.thread >> kBlockBits != second.thread >> kBlockBits ? "blocks"
                         : first.thread >> 5 != second.thread >> 5 ? "threads of a block"

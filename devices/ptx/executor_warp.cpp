@@ -9,11 +9,6 @@ namespace assay::ptx {
 
 namespace {
 
-template <class F>
-void for_lanes(uint32_t mask, F f) {
-  for (; mask != 0; mask &= mask - 1) f(std::countr_zero(mask));
-}
-
 /// Source lane of a shuffle; `in_range` is its predicate (PTX ISA 9.7.9.6).
 int shuffle_source(Shuffle mode, int lane, uint32_t b, uint32_t c, bool* in_range) {
   const int bval = static_cast<int>(b & 31);
@@ -217,8 +212,8 @@ bool Executor::is_uniform(Slot slot) const {
   return different == 0;
 }
 
-/// The common shuffle: a whole warp, clean and untraced, all lanes with the same distance and bounds. False: not
-/// of that shape, nothing was done.
+/// The common shuffle: a whole warp, clean and untraced, all lanes with the same distance and
+/// bounds. False: not of that shape, nothing was done.
 bool Executor::shuffle_whole(const MicroOp& op, uint32_t mask) {
   if (mask != ~0u || op.d == kNoSlot || traced()) return false;
   if ((warp_->flags[op.fa] | warp_->flags[op.fb] | warp_->flags[op.fc]) != 0) return false;

@@ -35,10 +35,15 @@ struct LaunchConfig {
   std::optional<std::array<int64_t, 3>> only_thread;
 };
 
+/// Coordinates of a linear index, x fastest.
+inline std::array<int64_t, 3> unfold(int64_t linear, const std::array<int64_t, 3>& shape) {
+  return {linear % shape[0], linear / shape[0] % shape[1], linear / shape[0] / shape[1]};
+}
+
 /// One memory access of a warp, as checkers see it (races and others build on this).
 struct AccessEvent {
+  const Function* function = nullptr;
   const Instruction* instruction = nullptr;
-  const SourceLine* line = nullptr;
   Space space = Space::global;          ///< resolved: global, shared or local
   uint32_t mask = 0;                    ///< active lanes
   const uint64_t* addresses = nullptr;  ///< of 32 lanes; shared and local: offsets in their windows
@@ -96,7 +101,6 @@ class Machine {
   void add_variables(const Code& code);
   /// Adds a note on the exceptional arithmetic that the last store to the watched bytes carries.
   void tell_exceptional();
-  /// Says that operand bytes which the last launch wrote should not have been written.
   /// Whether two blocks of this run stored to one element of a region that is `owned`; only with
   /// races on.
   bool owned_twice() const;

@@ -217,8 +217,7 @@ std::map<int, int> PtxDevice::add_operands(const Instance& instance, const RunOp
     spec.undefined =
         options.definedness && (kind == OperandKind::output || kind == OperandKind::workspace);
     spec.judged = tensor.is_judged();
-    spec.owned = tensor.is_judged() && instance.launches.size() == 1 &&
-                 instance.contract->find_ownership(tensor.spec->name) != nullptr;
+    spec.owned = is_owned(instance, tensor);
     spec.operand_bytes = spec.bytes - past;
     const Defect defect =
         options.defect.operand == tensor.position ? options.defect : Defect{};

@@ -2,16 +2,12 @@
 #include <algorithm>
 #include <bit>
 
+#include "devices/ptx/lanes.hpp"
 #include "devices/ptx/races.hpp"
 
 namespace assay::ptx {
 
 namespace {
-
-template <class F>
-void for_lanes(uint32_t mask, F f) {
-  for (; mask != 0; mask &= mask - 1) f(std::countr_zero(mask));
-}
 
 uint64_t key_of(const RaceBlock& block, bool shared, uint64_t address) {
   if (!shared) return address;

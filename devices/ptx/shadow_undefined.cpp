@@ -13,11 +13,6 @@ namespace {
 alignas(64) const uint8_t kAllDefined[256] = {};
 const uint8_t kAllUndefined[8] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 
-template <class F>
-void for_lanes(uint32_t mask, F f) {
-  for (; mask != 0; mask &= mask - 1) f(std::countr_zero(mask));
-}
-
 template <class T>
 T word_at(const uint8_t* bytes) {
   T word;

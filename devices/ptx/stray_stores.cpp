@@ -6,6 +6,11 @@
 
 namespace assay::ptx {
 
+bool is_owned(const Instance& instance, const Tensor& tensor) {
+  return tensor.is_judged() && instance.launches.size() == 1 &&
+         instance.contract->find_ownership(tensor.spec->name) != nullptr;
+}
+
 StrayStores::StrayStores(const Instance& instance, uint64_t (*address_of)(const Tensor&))
     : instance_(instance), subset_(!instance.the_case.blocks.empty()) {
   for (const Tensor& tensor : instance.tensors) {
@@ -14,8 +19,7 @@ StrayStores::StrayStores(const Instance& instance, uint64_t (*address_of)(const 
     operand.tensor = &tensor;
     operand.base = address_of(tensor);
     operand.has_padding = tensor.storage_elements != tensor.elements();
-    operand.is_owned = tensor.is_judged() && instance.launches.size() == 1 &&
-                       instance.contract->find_ownership(tensor.spec->name) != nullptr;
+    operand.is_owned = is_owned(instance, tensor);
     operands_.push_back(std::move(operand));
   }
 }

@@ -12,6 +12,9 @@
 
 namespace assay::ptx {
 
+/// Whether each element of an output is one block's: `owns` says so, and one launch writes it.
+bool is_owned(const Instance& instance, const Tensor& tensor);
+
 /// Of one case. Which store it was is not kept while a case runs: where memory shows that there was
 /// one, the run is repeated under an observer that tells each, with its line and thread.
 class StrayStores {

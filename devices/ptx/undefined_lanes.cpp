@@ -6,15 +6,6 @@
 
 namespace assay::ptx {
 
-namespace {
-
-template <class F>
-void for_lanes(uint32_t mask, F f) {
-  for (; mask != 0; mask &= mask - 1) f(std::countr_zero(mask));
-}
-
-}  // namespace
-
 /// The undefined bits of a shuffle's result: those of the lane that is read, `given`; all where it
 /// is `absent`, the one `asked` for, or where the choice is undefined.
 void Executor::shuffle_undefined(const MicroOp& op, uint32_t mask, const int* sources,

@@ -9,11 +9,6 @@ namespace assay::ptx {
 
 namespace {
 
-template <class F>
-void for_lanes(uint32_t mask, F f) {
-  for (; mask != 0; mask &= mask - 1) f(std::countr_zero(mask));
-}
-
 /// Trails are looked up by word: bytes of one come from one store more often than not.
 uint64_t word_of(uint64_t address) { return address & ~uint64_t{3}; }
 uint64_t word_of_lane(int lane, uint64_t offset) {

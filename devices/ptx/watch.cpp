@@ -1,28 +1,21 @@
 #include "devices/ptx/watch.hpp"
 
 #include <bit>
+#include <utility>
+
+#include "devices/ptx/code.hpp"
 
 namespace assay::ptx {
 
-namespace {
-
-/// Coordinates of a linear index, x fastest.
-std::array<int64_t, 3> coordinates(int64_t linear, const std::array<int64_t, 3>& shape) {
-  return {linear % shape[0], linear / shape[0] % shape[1], linear / shape[0] / shape[1]};
-}
-
-}  // namespace
-
 LastStore store_of(const AccessEvent& event, int lane, const Module& module,
                    const LaunchConfig& config) {
+  Step step = step_of(module, *event.function, *event.instruction, "");
   LastStore store;
-  if (const auto file = module.files.find(event.line->file); file != module.files.end()) {
-    store.file = file->second;
-    store.line = event.line->line;
-  }
-  store.ptx_line = event.instruction->ptx_line;
-  store.block = coordinates(event.block, config.grid);
-  store.thread = coordinates(int64_t{event.warp} * 32 + lane, config.block);
+  store.file = std::move(step.file);
+  store.line = step.line;
+  store.ptx_line = step.ptx_line;
+  store.block = unfold(event.block, config.grid);
+  store.thread = unfold(int64_t{event.warp} * kLanes + lane, config.block);
   return store;
 }
 
