@@ -130,17 +130,19 @@ void Executor::check_arrival(WarpState& warp, int32_t pc, uint32_t mask, uint32_
   }
   const MicroOp& other = ops_[barrier.first_pc];
   const BarKind kind = code_->sites[other.site].instruction->bar;
-  const std::string name = "barrier " + std::to_string(numbers[first]) + ": ";
-  const std::string where = place(other.site);
-  if (barrier.first_wanted != wanted) {
+  const auto tell = [&](const std::string& before, const std::string& behind) {
     report_lanes(warp, pc, mask,
-                 name + "participants state different thread counts, " + std::to_string(wanted) +
-                     " here and " + std::to_string(barrier.first_wanted) + where);
+                 "barrier " + std::to_string(numbers[first]) + ": " + before + place(other.site) +
+                     behind);
+  };
+  if (barrier.first_wanted != wanted) {
+    tell("participants state different thread counts, " + std::to_string(wanted) +
+             " here and " + std::to_string(barrier.first_wanted),
+         "");
   }
   if (reduces(kind) != reduces(ins.bar)) {
-    report_lanes(warp, pc, mask,
-                 name + ins.spelling + " meets " + code_->sites[other.site].instruction->spelling +
-                     where + ": a reduction is not to be mixed with other barriers");
+    tell(ins.spelling + " meets " + code_->sites[other.site].instruction->spelling,
+         ": a reduction is not to be mixed with other barriers");
   }
 }
 
