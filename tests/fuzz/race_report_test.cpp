@@ -19,7 +19,7 @@ TEST(RaceReports, PlantedRacesAreFoundByTheRaceCheckAtTheirLine) {
       "sum_without_barrier", "warp_exchange",     "reused_partials",      "early_stage",
       "round_trip",          "zeroing_block",     "overwritten_tile",     "flag_without_fence",
       "lost_count",          "ticket_without_fence", "count_without_atomic"};
-  std::vector<std::string> arguments{"score", "--for", "400ms", "--json"};
+  std::vector<std::string> arguments{"score", "--cases", "60", "--json"};
   arguments.insert(arguments.end(), races.begin(), races.end());
   const auto report = nlohmann::json::parse(run_assay(arguments).out);
   ASSERT_EQ(report.at("pairs").size(), races.size());
