@@ -166,7 +166,7 @@ int mul(int n, In a, In b, bool exact, Out o) {
     const double down_b = a_unsure ? t : a.v[i] >= 0 ? b.lo[i] : b.hi[i];
     const double up_a = b_unsure ? s : b.v[i] >= 0 ? a.hi[i] : a.lo[i];
     const double down_a = b_unsure ? s : b.v[i] >= 0 ? a.lo[i] : a.hi[i];
-    const double cross = (s == 0) | (t == 0) ? 0 : s * t;
+    const double cross = ((s == 0) | (t == 0)) ? 0 : s * t;
     any_odd |= finite(e) ? 0 : 1;
     put(o, i, v, e, am * down_b + bm * down_a + cross, am * up_b + bm * up_a + cross,
         a.e[i] + b.e[i], s + t, seen);

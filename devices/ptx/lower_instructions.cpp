@@ -193,7 +193,11 @@ void Lowering::emit_compute(const Instruction& ins) {
       const bool first = made.pa == kNoSlot;
       (first ? made.pa : made.pb) = p.slot;
       (first ? made.fpa : made.fpb) = p.flag;
-      (first ? made.pa_negated : made.pb_negated) = v.negated;
+      if (first) {
+        made.pa_negated = v.negated;
+      } else {
+        made.pb_negated = v.negated;
+      }
     } else if (v.kind != Value::Kind::sink && rows < 4) {
       const Place p = source(ins, v, shape.src[rows]);
       *slots[rows] = p.slot;

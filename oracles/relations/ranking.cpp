@@ -163,7 +163,7 @@ class Ranking {
                  " was left out for element " + std::to_string(c) + " = " + text(c);
         });
       } else if (breaks_tie(best, c)) {
-        wrong_index(j, [this, best, c] {
+        wrong_index(j, [best, c] {
           return "of equal elements, " + std::to_string(best) + " comes before " +
                  std::to_string(c) + " by the tie policy";
         });
