@@ -180,6 +180,24 @@ TEST(TensorCores, ExactDataLeavesNoRoom) {
   EXPECT_EQ(rising.judge(in_half).outcome, Outcome::mismatch);
 }
 
+// Products of bf16 reach far below 2^-149: multiples of a quantum all the same, but no accumulator
+// holds them, and each instruction rounds what it has.
+TEST(TensorCores, ProductsBelowTheAccumulatorAreNotExact) {
+  const Contract contract = dot_contract("mma = \"m16n8k16\"\n", "bf16");
+  std::vector<double> x(64, 0);
+  for (size_t k = 0; k < 64; k += 16) x[k] = 0x1p-80;  // one an instruction
+  const Dot dot(contract, DType::bf16, x, std::vector<double>(64, 0x1p-70));
+  // Four times 2^-150 is 2^-148; to nearest even each is lost, cut away from 0 none.
+  for (const float got : {0.0f, 0x1p-148f, 0x1p-147f})
+    EXPECT_EQ(dot.judge(got).outcome, Outcome::pass) << got;
+  EXPECT_EQ(dot.judge(0x1p-140f).outcome, Outcome::mismatch);
+  EXPECT_EQ(dot.judge(NAN).outcome, Outcome::mismatch);
+  // Multiples of 2^-149 are what f32 holds: nothing may be lost.
+  const Dot held(contract, DType::bf16, x, std::vector<double>(64, 0x1p-69));
+  EXPECT_EQ(held.judge(0x1p-147f).outcome, Outcome::pass);
+  EXPECT_EQ(held.judge(0x1.8p-148f).outcome, Outcome::mismatch);
+}
+
 TEST(TensorCores, FullPrecisionFactorsAddInTheOrdinaryWay) {
   std::mt19937 rng(9);
   const std::vector<double> x = drawn(1024, 1, rng);
