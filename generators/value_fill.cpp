@@ -342,6 +342,7 @@ uint64_t exponent_bits(const ValuePlan& plan, DType type, uint64_t n) {
 /// the last place is lost to the formats between, the others anywhere.
 uint64_t beside_tie(DType type, int wanted, uint64_t hash) {
   const int own = precision_of(type);
+  if (type == DType::boolean) return hash & 1;
   if (own < 3) return hash & ((uint64_t{1} << bit_width(type)) - 1);
   const int precision = std::clamp(wanted, 1, own - 2);
   const uint64_t top = uint64_t{1} << (precision - 1);

@@ -104,21 +104,18 @@ Decision decide_overflow(const FloatFormat& format, const Margins& m, int sign, 
 }
 
 /// Of the exact value a limit is known, which decides: a correct kernel's is no less than the inner
-/// reach below that (rows.hpp, `vast_limit`). Infinity of its sign was accepted before; the other
-/// one, NaN and what lies below the limit are wrong.
+/// reach below that. Infinity of its sign was accepted before; the other one, NaN and what lies
+/// below the limit are wrong.
 Decision decide_by_limit(const FloatFormat& format, const Cell& cell, const Margins& m, double lo,
                          double hi) {
   const double sign = m.value > 0 ? 1 : -1;
-  const double inner = m.value > 0 ? lo : hi;
-  const double outer = m.value > 0 ? hi : lo;
-  const bool vast =
-      std::fabs(m.value) >= rows::kLeastVast && std::isinf(outer) && std::isfinite(inner);
-  if (!vast) return Decision::doubt;
-  const double least =
-      (std::min(std::fabs(m.value), rows::kVastExponential) - inner) * (1 - 0x1p-50);
+  // Higher tiers may know a larger limit; the inner reach was made for this one.
+  const double known = sign * std::min(std::fabs(m.value), rows::kVastExponential);
+  const double least = rows::vast_limit(known, m.value_error, lo, hi) * (1 - 0x1p-50);
+  if (least == 0) return Decision::doubt;
   if (std::isnan(cell.value) && !format.has_infinity)
     return least > 2 * format.largest ? Decision::accepted : Decision::doubt;
-  if (!std::isfinite(cell.value)) return least > 0 ? Decision::rejected : Decision::doubt;
+  if (!std::isfinite(cell.value)) return Decision::rejected;
   const bool short_of = sign * cell.value + std::max(cell.above, cell.below) < least;
   return short_of ? Decision::rejected : Decision::doubt;
 }

@@ -174,12 +174,13 @@ void CaseJudge::judge_rejected(const std::vector<Open>& rejected) {
 }
 
 bool CaseJudge::limit_accepts(const Open& open) {
-  if (!std::isnan(open.v) || root_->limits < 0) return false;
+  if (root_->limits < 0) return false;
   const Value& value = rows_.at(root_->limits, chunk_);
   const std::vector<int64_t> where = coordinates(open.place);
   const int64_t at = position_in(formula_.graph, value.grid, *output_, where);
   const Open limit = open_at(open.place, value, at);
-  if (accepts_anything(limit.lo, limit.hi)) return false;
+  const bool same = limit.v == open.v || (std::isnan(limit.v) && std::isnan(open.v));
+  if (same || accepts_anything(limit.lo, limit.hi)) return false;
   const Cell got = cell(open);
   const Margins margins = margins_of(got, limit.v, limit.e, limit.lo, limit.hi);
   Decision decision = decided(got, margins, limit);

@@ -66,10 +66,11 @@ struct JoiningSum {
   double magnitude = 0;  ///< sum|terms|, errors included; of an infinite sum: the finite terms'
   double lo = 0;         ///< sums of the terms' own allowances
   double hi = 0;
-  double quantum = 0;  ///< all terms are multiples of it, a power of two; 0: none is known
+  double quantum = 0;   ///< all terms are multiples of it, a power of two; 0: none is known
+  int64_t missing = 0;  ///< terms of SumShape's that it lacks: a prefix of a cumulative sum
 };
 
-/// What every element of a sum has in common.
+/// What every element of a sum, or of a cumulative sum of the whole line, has in common.
 struct SumShape {
   int64_t terms = 0;
   double depth = 0;        ///< additions, or steps of tensor cores, on the longest path

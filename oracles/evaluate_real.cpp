@@ -92,11 +92,13 @@ void NodeWork::elementwise() {
     case Op::max2:
     case Op::min2: {
       const rows::NanMode mode = evaluator_.settings_.nan;
-      if (node_.op == Op::max2)
-        return binary([&k, mode](int n, rows::In a, rows::In b, rows::Out o) {
+      if (node_.op == Op::max2) {
+        binary([&k, mode](int n, rows::In a, rows::In b, rows::Out o) {
           return k.max2(n, a, b, mode, o);
         });
-      return binary([&k, mode](int n, rows::In a, rows::In b, rows::Out o) {
+        return keep_unbounded_nan();
+      }
+      binary([&k, mode](int n, rows::In a, rows::In b, rows::Out o) {
         double t[8][rows::kBlock];
         k.neg(n, a, {t[0], t[1], t[2], t[3]});
         k.neg(n, b, {t[4], t[5], t[6], t[7]});
@@ -104,11 +106,37 @@ void NodeWork::elementwise() {
         k.neg(n, {o.v, o.e, o.lo, o.hi}, o);
         return seen;
       });
+      return keep_unbounded_nan();
     }
     case Op::prescaled:
       return prescaled();
     default:
       throw InputError(node_.where_, "operation is not judged on real numbers");
+  }
+}
+
+/// nan = "ignore" drops a NaN, but not one in whose place a correct kernel may have any number. The
+/// maximum of a row of NaN alone is NaN, -inf or 0 in it (rule R9), which beside what is not negative
+/// are the same.
+void NodeWork::keep_unbounded_nan() {
+  if (evaluator_.settings_.nan != rows::NanMode::ignore || out_.lo == nullptr) return;
+  const double sign = node_.op == Op::max2 ? 1 : -1;
+  double* lo = out_.own_lo.get(1);
+  double* hi = out_.own_hi.get(1);
+  for (const size_t which : {0, 1}) {
+    const Value& x = argument(which);
+    const Value& other = argument(1 - which);
+    const bool of_row = argument_node(which).op == (sign > 0 ? Op::max : Op::min);
+    if (x.lo == nullptr) continue;
+    for_runs<2>(out_.grid, {&x.grid, &other.grid},
+                [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
+                  for (int64_t k = 0; k < n; ++k) {
+                    const int64_t at = offset[0] + k * stride[0];
+                    if (!std::isnan(x.v[at]) || !std::isnan(x.lo[at])) continue;
+                    if (of_row && sign * other.v[offset[1] + k * stride[1]] >= 0) continue;
+                    lo[done + k] = hi[done + k] = kNan;
+                  }
+                });
   }
 }
 
@@ -256,6 +284,7 @@ void NodeWork::function() {
       rounding.eta = 0;
     }
     unary([&](int n, rows::In a, rows::Out o) { return k.exp(n, a, accuracy, rounding, o); });
+    if (node_.nonpositive) at_most_one();
     return may_overflow();
   }
   if (node_.text == "sqrt" || node_.text == "rsqrt") {
@@ -268,6 +297,18 @@ void NodeWork::function() {
   }
   table_function();
   may_overflow();
+}
+
+/// e^(x - max(x)), exactly, lies in [0, 1], however little is known of x; the kernel's is not below 0.
+void NodeWork::at_most_one() {
+  double* e = out_.own_e.get(1);
+  double* lo = out_.own_lo.get(1);
+  if (out_.e == nullptr) return;
+  for (int64_t k = 0; k < out_.grid.size; ++k) {
+    if (!std::isfinite(out_.v[k]) || e[k] <= 0x1p-20) continue;
+    e[k] = std::min(e[k], std::max(out_.v[k], 1 - out_.v[k]) * rows::kOutward);
+    if (out_.lo != nullptr && lo[k] > 1) lo[k] = 1;
+  }
 }
 
 /// range = "naive": an infinity in place of a result that may round to one.

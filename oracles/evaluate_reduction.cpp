@@ -55,7 +55,7 @@ class Reducer {
     const rows::RowSum s = kernels_.sum(row.n, row.v, row.e, row.lo, row.hi, exact_limit());
     JoiningSum out{s.magnitude, s.lo, s.hi, 0};
     if (std::isfinite(s.v)) {
-      out.quantum = s.exact ? quantum_of(row) : 0;
+      out.quantum = exact(row, s) ? quantum_of(row) : 0;
       return out;
     }
     out.magnitude = 0;
@@ -82,6 +82,14 @@ class Reducer {
     double least = kInfinity;
     for (int64_t k = 0; k < row.n; ++k) least = std::min(least, rows::quantum(row.v[k]));
     return least;
+  }
+
+  /// Products enter a tensor core unrounded: what lies below the accumulator's smallest subnormal
+  /// number may be lost although the products are multiples of a quantum.
+  bool exact(const Row& row, const rows::RowSum& s) const {
+    if (!s.exact || node_.mma_products == 0) return s.exact;
+    const double smallest = format_of(settings_.accumulate).smallest_subnormal();
+    return s.magnitude * rounding_.u >= smallest || quantum_of(row) >= smallest;
   }
 
   /// Relative to sum|t|. Any order: (n - 1) u (Jeannerod & Rump 2013). A path of h additions:
@@ -128,7 +136,8 @@ class Reducer {
     const rows::RowSum s = kernels_.sum(row.n, row.v, row.e, row.lo, row.hi, exact_limit());
     Element out{s.v, s.e, 0, 0};
     const bool fits = s.magnitude < rounding_.largest * (1 - 2 * rounding_.u);
-    if (s.exact && !(settings_.flush && s.magnitude != 0) && (fits || !settings_.widen)) return out;
+    const bool is_exact = exact(row, s);
+    if (is_exact && !(settings_.flush && s.magnitude != 0) && (fits || !settings_.widen)) return out;
     if (!std::isfinite(s.v)) return not_finite(row, out, s.lo + s.hi);
     if (std::isnan(s.lo) || std::isnan(s.hi)) {  // of a term nothing is known: 0 times an overflow
       out.lo = out.hi = kNan;
@@ -136,7 +145,7 @@ class Reducer {
     }
     const double all = s.magnitude + std::max(s.lo, s.hi);
     // Exact sums may still pass through a subnormal partial sum that is flushed.
-    const double own = flushed(row.n) + (s.exact ? 0 : growth(row.n) * all + underflow(row.n));
+    const double own = flushed(row.n) + (is_exact ? 0 : growth(row.n) * all + underflow(row.n));
     out.lo = (s.lo + own) * rows::kOutward;
     out.hi = (s.hi + own) * rows::kOutward;
     if (settings_.widen && all >= rounding_.largest * (1 - 2 * rounding_.u)) overflow(row, out);
@@ -214,7 +223,7 @@ class Reducer {
     const double roundings = reciprocal(row.n) + (narrowed(s) ? others_.u * own_ : 0);
     // Each end errs by itself: one may be infinite.
     const auto rounded = [&](double by) {
-      double own = roundings * (std::fabs(out.v) + out.e + by);
+      double own = roundings == 0 ? 0 : roundings * (std::fabs(out.v) + out.e + by);
       if (narrowed(s)) own = own * (1 + others_.u) + others_.eta * own_;
       return (by + own) * rows::kOutward;
     };

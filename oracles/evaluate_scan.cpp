@@ -13,15 +13,14 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// A cumulative sum so far.
+/// A cumulative sum so far: of its own terms alone, whatever follows them.
 class RunningSum {
  public:
-  RunningSum(const EvaluationSettings& settings, int64_t depth, bool exact, bool errs)
+  RunningSum(const EvaluationSettings& settings, int64_t depth, bool errs)
       : settings_(settings),
-        depth_(depth),
+        depth_(static_cast<double>(depth)),
         rounding_(rounding_of(settings.accumulate, settings.flush)),
         limit_(rounding_.largest * (1 - 2 * rounding_.u)),
-        exact_(exact),
         errs_(errs) {}
 
   void add(double v, double e, double lo, double hi) {
@@ -32,10 +31,15 @@ class RunningSum {
     error_ = (error_ + e + (std::isfinite(total_) ? lost : 0)) * rows::kOutward;
     lo_ = (lo_ + lo) * rows::kOutward;
     hi_ = (hi_ + hi) * rows::kOutward;
+    finite_ = finite_ && std::isfinite(v);
     if (std::isfinite(v)) {
-      (v > 0 ? positive_ : negative_) += std::fabs(v) * rows::kOutward;
+      up_ = (up_ + std::max(0.0, v + hi + e)) * rows::kOutward;
+      down_ = (down_ + std::max(0.0, lo + e - v)) * rows::kOutward;
       magnitude_ = (magnitude_ + std::fabs(v) + e) * rows::kOutward;
     }
+    const bool known = e == 0 && lo == 0 && hi == 0;
+    // Once a prefix is not exact, none is that follows.
+    quantum_ = known && exact() ? std::min(quantum_, rows::quantum(v)) : 0;
     ++terms_;
   }
 
@@ -43,43 +47,46 @@ class RunningSum {
     v = total_;
     e = std::isfinite(total_) ? error_ : 0;
     if (!std::isfinite(total_)) {
-      const bool meets = settings_.widen && (total_ > 0 ? negative_ : positive_) >= limit_;
-      lo = hi = meets ? kNan : (lo_ + hi_) - (lo_ + hi_);
+      // Finite terms whose sum leaves double's range: the order of adding decides.
+      const bool meets = settings_.widen && (total_ > 0 ? down_ : up_) >= limit_;
+      lo = hi = finite_ || meets ? kNan : (lo_ + hi_) - (lo_ + hi_);
       return;
     }
     const double all = magnitude_ + std::max(lo_, hi_);
     const double any_order = static_cast<double>(std::max<int64_t>(terms_ - 1, 0));
-    const double h = std::min(static_cast<double>(depth_), any_order);
-    const double path = h * rounding_.u * (1 + h * rounding_.u);
+    const double h = std::min(depth_, any_order);
+    const double growth = h < any_order ? h * rounding_.u * (1 + h * rounding_.u) : h * rounding_.u;
     const double flushed = settings_.flush ? any_order * rounding_.min_normal : 0;
-    const double own = errs_ ? (exact_ ? 0 : path * all) + flushed : 0;
+    const double own = errs_ ? (exact() ? 0 : growth * all) + flushed : 0;
     lo = (lo_ + own) * rows::kOutward;
     hi = (hi_ + own) * rows::kOutward;
-    if (settings_.widen && terms_ > 1 && all >= limit_) overflow(lo, hi);
+    if (settings_.widen && terms_ > 1 && all >= limit_)
+      partial_sums_overflow(up_, down_, growth, limit_, lo, hi);
+  }
+
+  /// What it brings to a total. `length`: of the whole line.
+  JoiningSum joining(int64_t length) const {
+    return {magnitude_, lo_, hi_, exact() ? quantum_ : 0, length - terms_};
   }
 
  private:
-  /// A partial sum may be infinite. With terms of one sign so may the total; with both, anything.
-  void overflow(double& lo, double& hi) const {
-    if (positive_ > 0 && negative_ > 0)
-      lo = hi = kNan;
-    else
-      (positive_ > 0 ? hi : lo) = kInfinity;
-  }
+  /// Multiples of a quantum whose magnitudes fit the accumulator together: no order rounds (R11).
+  bool exact() const { return magnitude_ == 0 || magnitude_ * rounding_.u < quantum_; }
 
   const EvaluationSettings& settings_;
-  const int64_t depth_;
+  const double depth_;
   const rows::Rounding rounding_;
   const double limit_;
-  const bool exact_;
   const bool errs_;
   double total_ = 0;
   double error_ = 0;
   double lo_ = 0;
   double hi_ = 0;
-  double positive_ = 0;
-  double negative_ = 0;
+  double up_ = 0;  ///< sums of the positive terms, and of the negative ones' sizes
+  double down_ = 0;
   double magnitude_ = 0;
+  double quantum_ = kInfinity;  ///< all terms are multiples of it; 0: none is known
+  bool finite_ = true;          ///< so are all terms
   int64_t terms_ = 0;
 };
 
@@ -110,30 +117,30 @@ void NodeWork::scan() {
   if (a.least >= 0) out_.least = 0;
   const rows::Out out = arrays();
   const int64_t step_out = stride_along(out_.grid, node_.reduced[0]);
-  const double limit = 1 / format_of(evaluator_.settings_.accumulate).unit_roundoff();
   const bool reversed = node_.text == "reversed";
   const bool exclusive = node_.text == "exclusive";
-  std::vector<double> line;
+  const int64_t length = chunk_.extent[static_cast<size_t>(node_.reduced[0])];
+  const int64_t depth =
+      reduction_depth(evaluator_.settings_, evaluator_.graph_, node_, length);
+  if (node_.joins) {
+    const FloatFormat format = format_of(evaluator_.settings_.accumulate);
+    const double u = format.unit_roundoff();
+    out_.joining.resize(static_cast<size_t>(out_.grid.size));
+    out_.shape = {length, static_cast<double>(depth), u, 0, 1 / u};
+  }
   each_line(a, [&](int64_t place, int64_t base, int64_t step, int64_t n) {
-    line.resize(static_cast<size_t>(n));
-    bool clean = true;
-    for (int64_t j = 0; j < n; ++j) {
-      const int64_t k = base + j * step;
-      line[static_cast<size_t>(j)] = a.v[k];
-      clean = clean && element(a.e, k) == 0 && element(a.lo, k) == 0 && element(a.hi, k) == 0;
-    }
-    // Multiples of a quantum, all partial sums within the precision: every prefix is exact too.
-    const rows::RowSum whole =
-        evaluator_.kernels_->sum(n, line.data(), nullptr, nullptr, nullptr, limit);
-    const int64_t depth = reduction_depth(evaluator_.settings_, evaluator_.graph_, node_, n);
-    RunningSum sum(evaluator_.settings_, depth, clean && whole.exact, errs());
+    RunningSum sum(evaluator_.settings_, depth, errs());
+    const auto put = [&](int64_t to) {
+      sum.put(out.v[to], out.e[to], out.lo[to], out.hi[to]);
+      if (node_.joins) out_.joining[static_cast<size_t>(to)] = sum.joining(n);
+    };
     for (int64_t i = 0; i < n; ++i) {
       const int64_t j = reversed ? n - 1 - i : i;
       const int64_t k = base + j * step;
       const int64_t to = place + j * step_out;
-      if (exclusive) sum.put(out.v[to], out.e[to], out.lo[to], out.hi[to]);
+      if (exclusive) put(to);
       sum.add(a.v[k], element(a.e, k), element(a.lo, k), element(a.hi, k));
-      if (!exclusive) sum.put(out.v[to], out.e[to], out.lo[to], out.hi[to]);
+      if (!exclusive) put(to);
     }
   });
 }

@@ -49,7 +49,7 @@ JoiningSum one_term(const Value& x, int64_t k) {
   return part;
 }
 
-/// The terms' count and how they may be added, over all parts.
+/// The count of an element's terms and how they may be added, over all parts.
 struct Shape {
   double terms = 0;
   double depth = -1;  ///< parts join by one addition each, but for the first
@@ -58,9 +58,11 @@ struct Shape {
   double exact_limit = kInfinity;
   bool tensor = false;
 
-  void add(const SumShape& sum) {
-    terms += static_cast<double>(sum.terms);
-    depth += sum.depth + 1;
+  /// `missing`: terms that this element's part lacks.
+  void add(const SumShape& sum, int64_t missing) {
+    const auto own = static_cast<double>(sum.terms - missing);
+    terms += own;
+    depth += 1 + (missing > 0 ? std::min(sum.depth, std::max(own - 1, 0.0)) : sum.depth);
     step_error = std::max(step_error, sum.step_error);
     underflow += sum.underflow;
     exact_limit = std::min(exact_limit, sum.exact_limit);
@@ -76,38 +78,55 @@ struct Shape {
 
 }  // namespace
 
+void partial_sums_overflow(double up, double down, double growth, double limit, double& lo,
+                           double& hi) {
+  const double grown = (1 + growth) * (1 + 0x1p-20);
+  const bool above = up * grown >= limit;
+  const bool below = down * grown >= limit;
+  if (above && below)
+    lo = hi = kNan;
+  else if (above)
+    hi = kInfinity;
+  else if (below)
+    lo = kInfinity;
+}
+
 void NodeWork::total() {
   const Value& written = argument(0);
   pass_through(written);
   const EvaluationSettings& settings = evaluator_.settings_;
   const rows::Rounding rounding = rounding_of(settings.accumulate, settings.flush);
   std::vector<Terms> terms(static_cast<size_t>(out_.grid.size));
-  Shape shape;
+  std::vector<Shape> shapes(terms.size());
   for (size_t p = 1; p < node_.args.size(); ++p) {
     const Value& part = argument(p);
     const char mark = node_.text[p - 1];
     const bool joins = mark == 'a' || mark == 's';
     const bool negative = mark == '-' || mark == 's';
-    shape.add(joins ? part.shape : SumShape{1, 0, 0, 0, 1 / rounding.u});
-    shape.tensor |= joins && argument_node(p).mma_products > 0;
+    const SumShape shape = joins ? part.shape : SumShape{1, 0, 0, 0, 1 / rounding.u};
+    const bool tensor = joins && argument_node(p).mma_products > 0;
     for_runs<1>(out_.grid, {&part.grid},
                 [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
                   for (int64_t j = 0; j < n; ++j) {
                     const int64_t k = offset[0] + j * stride[0];
-                    terms[static_cast<size_t>(done + j)].add(
-                        part.v[k], element(part.e, k),
-                        joins ? part.joining[static_cast<size_t>(k)] : one_term(part, k), negative);
+                    const auto to = static_cast<size_t>(done + j);
+                    const JoiningSum own =
+                        joins ? part.joining[static_cast<size_t>(k)] : one_term(part, k);
+                    terms[to].add(part.v[k], element(part.e, k), own, negative);
+                    shapes[to].add(shape, own.missing);
+                    shapes[to].tensor |= tensor;
                   }
                 });
   }
-  const double growth = errs() ? shape.growth() : 0;
-  const double flushed = settings.flush && errs() ? shape.terms * rounding.min_normal : 0;
   const double limit = rounding.largest * (1 - 2 * rounding.u);
   const int64_t size = std::max<int64_t>(out_.grid.size, 1);
   double* lo = out_.own_lo.get(size);
   double* hi = out_.own_hi.get(size);
   for (int64_t k = 0; k < out_.grid.size; ++k) {
     const Terms& t = terms[static_cast<size_t>(k)];
+    const Shape& shape = shapes[static_cast<size_t>(k)];
+    const double growth = errs() ? shape.growth() : 0;
+    const double flushed = settings.flush && errs() ? shape.terms * rounding.min_normal : 0;
     if (!std::isfinite(written.v[k])) {
       lo[k] = element(written.lo, k);
       hi[k] = element(written.hi, k);
@@ -122,16 +141,8 @@ void NodeWork::total() {
     if (all != 0) own += flushed;
     lo[k] = (t.lo + own) * rows::kOutward;
     hi[k] = (t.hi + own) * rows::kOutward;
-    if (!settings.widen || all < limit) continue;
-    const double grown = (1 + growth) * (1 + 0x1p-20);
-    const bool above = t.up * grown >= limit;
-    const bool below = t.down * grown >= limit;
-    if (above && below)
-      lo[k] = hi[k] = kNan;
-    else if (above)
-      hi[k] = kInfinity;
-    else if (below)
-      lo[k] = kInfinity;
+    if (settings.widen && all >= limit)
+      partial_sums_overflow(t.up, t.down, growth, limit, lo[k], hi[k]);
   }
   out_.lo = lo;
   out_.hi = hi;

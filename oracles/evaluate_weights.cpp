@@ -11,6 +11,10 @@ namespace assay {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+/// The exact share w / sum(w) is in [0, 1], whatever is known of v.
+double share_error(double v) { return std::max(std::fabs(v), std::fabs(1 - v)) * rows::kOutward; }
 
 /// Maxima of a line's blocks as the kernel may see them.
 class BlockMaxima {
@@ -185,7 +189,7 @@ void NodeWork::rescaled() {
 
 /// w / sum(w) itself: the element's own t is 1, that of the others 0.
 void NodeWork::clip_shares(const Value& q, const Value& w, double relative, double absolute,
-                           double* lo, double* hi) {
+                           bool may_vanish, double* e, double* lo, double* hi) {
   auto& buffers = *evaluator_.buffers_;
   ArgumentBlocks shares(q, buffers.splat[0], buffers.zeros);
   ArgumentBlocks weights(w, buffers.splat[1], buffers.zeros);
@@ -194,11 +198,15 @@ void NodeWork::clip_shares(const Value& q, const Value& w, double relative, doub
                 for (int64_t k = 0; k < count; k += rows::kBlock) {
                   const int m = static_cast<int>(std::min<int64_t>(rows::kBlock, count - k));
                   const rows::In s = shares.block(offset[0] + k * stride[0], stride[0], m);
-                  std::copy_n(s.lo, m, lo + done + k);
-                  std::copy_n(s.hi, m, hi + done + k);
+                  const int64_t to = done + k;
+                  std::copy_n(s.lo, m, lo + to);
+                  std::copy_n(s.hi, m, hi + to);
                   evaluator_.kernels_->share(m, s,
                                              weights.block(offset[1] + k * stride[1], stride[1], m),
-                                             relative, absolute, lo + done + k, hi + done + k);
+                                             relative, absolute, lo + to, hi + to);
+                  for (int j = 0; j < m; ++j) e[to + j] = std::min(s.e[j], share_error(s.v[j]));
+                  for (int j = 0; j < m && may_vanish; ++j)
+                    if (std::isnan(s.lo[j]) || std::isnan(s.hi[j])) lo[to + j] = hi[to + j] = kNan;
                 }
               });
 }
@@ -213,6 +221,7 @@ void NodeWork::hull() {
   pass_through(q);
   if (settings.widen || (q.lo == nullptr && q.hi == nullptr)) return;
   const int64_t size = std::max<int64_t>(out_.grid.size, 1);
+  double* e = out_.own_e.get(size);
   double* lo = out_.own_lo.get(size);
   double* hi = out_.own_hi.get(size);
   const rows::Rounding rounding = rounding_of(settings.arithmetic, settings.flush);
@@ -223,23 +232,31 @@ void NodeWork::hull() {
   // the declared roundings of w.
   const double relative = 8 * (n + 4) * rounding.u + node_.real + n * rounding.eta;
   const double absolute = n * rounding.eta;
+  // The weight of the kernel's own maximum is 1, so that the divisor is never 0, unless it has the
+  // rounding of a prescaled exponent.
+  const bool may_vanish = node_.weight > 1;
   const auto clip = [&](int64_t to, int64_t at, const Hull& hull) {
     const double v = q.v[at];
     const double largest = std::max(std::fabs(hull.least), std::fabs(hull.most));
     if (!std::isfinite(largest) || !hull.bounded) return;
-    // The weight of the kernel's own maximum is 1, so that the divisor is never 0.
-    if (std::isnan(lo[to]) || std::isnan(hi[to])) lo[to] = hi[to] = kInfinity;
-    const double slack = relative * largest + absolute + element(q.e, at);
+    const bool lost = std::isnan(lo[to]) || std::isnan(hi[to]);
+    if (lost && may_vanish) return;
+    if (lost) lo[to] = hi[to] = kInfinity;
+    // The exact mean lies in the hull as well: so much is known of it at least.
+    const double away = std::max(std::fabs(v - hull.least), std::fabs(hull.most - v));
+    e[to] = std::min(e[to], away * rows::kOutward);
+    const double slack = relative * largest + absolute + e[to];
     lo[to] = std::min(lo[to], std::max(0.0, v - hull.least + slack) * rows::kOutward);
     hi[to] = std::min(hi[to], std::max(0.0, hull.most - v + slack) * rows::kOutward);
   };
   if (share)
-    clip_shares(q, w, relative, absolute, lo, hi);
+    clip_shares(q, w, relative, absolute, may_vanish, e, lo, hi);
   else
     for_runs<3>(out_.grid, {&q.grid, &w.grid, &t.grid},
                 [&](int64_t done, int64_t count, const auto& offset, const auto& stride) {
                   for (int64_t k = 0; k < count; ++k) {
                     const int64_t at = offset[0] + k * stride[0];
+                    e[done + k] = element(q.e, at);
                     lo[done + k] = element(q.lo, at);
                     hi[done + k] = element(q.hi, at);
                     if (!std::isfinite(q.v[at])) continue;
@@ -248,6 +265,7 @@ void NodeWork::hull() {
                     clip(done + k, at, hull_of_line(w, kw, t, kt, reduced));
                   }
                 });
+  out_.e = q.e == nullptr ? nullptr : e;
   out_.lo = lo;
   out_.hi = hi;
 }

@@ -12,12 +12,19 @@ bool subtracts(char mark) { return mark == '-' || mark == 's'; }
 }  // namespace
 
 /// A sum over all of the result's dimensions, so that each of its elements has an accumulator, and
-/// of which no other part is made: that part would be known too late to be added before its end.
+/// of which no other part is made: that part would be known too late to be added before its end. A
+/// cumulative sum has one accumulator for a whole line, where only what is the same for all of the
+/// line can be.
 bool FormulaCompiler::joins(int id, size_t dims, const std::vector<Part>& parts) const {
   const Node& n = node(id);
-  if (n.op != Op::sum || n.integral || n.args.size() != 1 || n.dims.size() != dims) return false;
-  return std::none_of(parts.begin(), parts.end(), [this, id](const Part& other) {
-    return other.id != id && graph_.feeds(id, other.id);
+  const bool scan = n.op == Op::cumsum;
+  if ((n.op != Op::sum && !scan) || n.integral || n.args.size() != 1 || n.dims.size() != dims)
+    return false;
+  return std::none_of(parts.begin(), parts.end(), [&](const Part& other) {
+    if (other.id == id) return false;
+    const std::vector<int>& has = node(other.id).dims;
+    const bool varies = scan && std::find(has.begin(), has.end(), n.reduced[0]) != has.end();
+    return varies || graph_.feeds(id, other.id);
   });
 }
 

@@ -22,6 +22,13 @@ bool divides_by_root(const Graph& graph, const Node& node);
 /// What multiplying by a reciprocal may add, relative to the quotient.
 double reciprocal_error(const Graph& graph, const Node& node, const EvaluationSettings& settings);
 
+// evaluate_total.cpp
+/// range = "naive": a partial sum of the terms of one sign, `up` or the negative ones' sizes `down`,
+/// may pass `limit` (as far as adding them errs, relatively `growth`): the total may be that infinity,
+/// or, where both may, any value (rule R7).
+void partial_sums_overflow(double up, double down, double growth, double limit, double& lo,
+                           double& hi);
+
 /// Scratch memory shared by all nodes of an evaluator.
 struct RowEvaluator::Buffers {
   Scratch<uint8_t> bits;
@@ -93,12 +100,14 @@ class NodeWork {
   // evaluate_real.cpp
   void elementwise();
   void prescaled();
+  void keep_unbounded_nan();
   void free_zero_signs(size_t divisor);
   template <typename Kernel>
   void unary(Kernel kernel);
   template <typename Kernel>
   void binary(Kernel kernel);
   void may_overflow();
+  void at_most_one();
   void publish(std::string_view operation, size_t argument);
   void settle();
   void function();
@@ -121,8 +130,8 @@ class NodeWork {
   void pass_through(const Value& argument);
   void rescaled();
   void hull();
-  void clip_shares(const Value& q, const Value& w, double relative, double absolute, double* lo,
-                   double* hi);
+  void clip_shares(const Value& q, const Value& w, double relative, double absolute,
+                   bool may_vanish, double* e, double* lo, double* hi);
 
   // evaluate_integer.cpp
   void integers();

@@ -37,7 +37,8 @@ inline constexpr double kVastDeviation = 0x1p-8;
 /// The inner limit of a correct kernel's |value|; 0 for what is not vast.
 inline double vast_limit(double v, double e, double lo, double hi) {
   const double limit = std::fabs(v) - (v > 0 ? lo : hi);
-  return e == HUGE_VAL && limit >= kLeastVast / 2 && std::isfinite(v) ? limit : 0;
+  const bool open = e == HUGE_VAL && (v > 0 ? hi : lo) == HUGE_VAL;
+  return open && limit >= kLeastVast / 2 && std::isfinite(v) ? limit : 0;
 }
 
 /// Arrays that are read; never null.

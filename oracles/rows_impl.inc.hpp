@@ -389,7 +389,9 @@ void share(int n, In share, In weight, double relative, double absolute_part, do
     const double v = share.v[i];
     const bool zero = (weight.v[i] == 0) & (weight.hi[i] == 0) & (weight.e[i] == 0);
     const double most = zero ? 0 : 1;
-    const double slack = relative * most + absolute_part + share.e[i];
+    // The exact share is within [0, 1] too.
+    const double away = larger(absolute(v), absolute(1 - v)) * kOutward;
+    const double slack = relative * most + absolute_part + (away < share.e[i] ? away : share.e[i]);
     // The weight of the kernel's own maximum is 1, so that the divisor is never 0.
     const bool lost = (lo[i] != lo[i]) | (hi[i] != hi[i]);
     const double old_lo = lost ? 1 / 0.0 : lo[i];

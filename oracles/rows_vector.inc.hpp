@@ -102,7 +102,8 @@ ASSAY_INLINE Vec vproduct_residue(Vec a, Vec b, Vec p) {
 /// rows::vast_limit, for four.
 ASSAY_INLINE Vec inner_limit(const VecIn& b) { return vabs(b.v) - (b.v > 0 ? b.lo : b.hi); }
 ASSAY_INLINE Mask vast(const VecIn& b) {
-  return (b.e == 1 / 0.0) & (inner_limit(b) >= kLeastVast / 2) & vfinite(b.v);
+  const Mask open = (b.e == 1 / 0.0) & ((b.v > 0 ? b.hi : b.lo) == 1 / 0.0);
+  return open & (inner_limit(b) >= kLeastVast / 2) & vfinite(b.v);
 }
 
 /// Quotients of a vast number by one that is not stay vast, unless that is large.

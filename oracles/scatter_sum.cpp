@@ -20,6 +20,7 @@ struct Sum {
   Quad real = 0;
   double magnitude = 0;  ///< of the terms, rounded up
   double e = 0, lo = 0, hi = 0;
+  double positive = 0, negative = 0;  ///< sizes of the finite terms of either sign, as they may be
   int64_t terms = 0;
   int lowest = std::numeric_limits<int>::max();  ///< exponent of the lowest bit that some term has
   bool known = true;
@@ -141,6 +142,10 @@ class ScatterSum {
     sum.e = up(sum.e + e);
     sum.lo = up(sum.lo + lo);
     sum.hi = up(sum.hi + hi);
+    if (std::isfinite(v)) {
+      sum.positive = up(sum.positive + std::max(0.0, v + e + hi));
+      sum.negative = up(sum.negative + std::max(0.0, e + lo - v));
+    }
     if (v != 0 && std::isfinite(v)) sum.lowest = std::min(sum.lowest, lowest_bit(v));
   }
 
@@ -216,7 +221,7 @@ class ScatterSum {
     const auto [assessed, v, lo, hi, m] = assess(sum, cell, state_.settings.flush);
     Decision decision = assessed;
     if (accepts_anything(lo, hi)) state_.tally.without_bound(output_, logical);
-    if (decision != Decision::accepted && overflows(sum) && !std::isfinite(cell.value)) {
+    if (decision != Decision::accepted && overflows_to(cell.value, sum)) {
       ++state_.tally.verdict.widened;
       if (!state_.contract.policy.range) state_.tally.ask(kAskRange);
       decision = Decision::accepted;
@@ -231,10 +236,19 @@ class ScatterSum {
       rejected_.push_back({logical, bits, excess_of(output_.dtype, cell, m, lo, hi).times});
   }
 
-  /// A partial sum may pass the largest number although the total does not (rule R7).
-  bool overflows(const Sum& sum) const {
-    return state_.contract.policy.range != RangePolicy::safe &&
-           !(sum.magnitude < format_of(state_.settings.accumulate).largest);
+  /// A partial sum may pass the largest number although the total does not (rule R7): the positive
+  /// terms may, or the negative ones; both, or one that meets an infinity of the other sign, are NaN.
+  bool overflows_to(double got, const Sum& sum) const {
+    if (state_.contract.policy.range == RangePolicy::safe || std::isfinite(got)) return false;
+    const FloatFormat format = format_of(state_.settings.accumulate);
+    const double growth = static_cast<double>(sum.terms) * format.unit_roundoff();
+    const auto passes = [&](double size) { return size * (1 + growth) >= format.largest; };
+    const bool above = passes(sum.positive);
+    const bool below = passes(sum.negative);
+    const auto total = static_cast<double>(sum.real);
+    if (std::isinf(total)) return std::isnan(got) && (total > 0 ? below : above);
+    if (std::isnan(got)) return above && below;
+    return got > 0 ? above : below;
   }
 
   CaseState& state_;

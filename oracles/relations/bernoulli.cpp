@@ -47,15 +47,17 @@ class Mask {
     int64_t lags = 0;
     while (int64_t{1} << lags < n) ++lags;  // every lag at which a pair exists
     const bool paired = read_other();
-    const int64_t tests = 1 + lags + kStretches + kPhases + (paired ? 1 + 2 * lags : 0);
+    const int64_t tests = 1 + lags + kStretches + kPhases +
+                          (paired ? 1 + kStretches + 2 * lags : 0);
     limit_ = std::log(2.0 * static_cast<double>(tests) / kFalseAlarm);
     low_ = std::max(0.0, p_ - kGrid);
     high_ = std::min(1.0, p_ + kGrid);
     if (p_ == 0 || p_ == 1) low_ = high_ = p_;
     test("ones", ones(0, n, 1), n, low_, high_);
+    const auto stretch = [n](int64_t k) { return n * k / kStretches; };
     for (int64_t k = 0; k < kStretches; ++k) {
-      const int64_t first = n * k / kStretches;
-      const int64_t last = n * (k + 1) / kStretches;
+      const int64_t first = stretch(k);
+      const int64_t last = stretch(k + 1);
       test("ones from element " + std::to_string(first) + " on", ones(first, last, 1), last - first,
            low_, high_);
     }
@@ -65,6 +67,7 @@ class Mask {
     for (int64_t k = 0; k < lags; ++k) test_lag(int64_t{1} << k);
     if (!paired) return;
     test_other(0, 0);
+    for (int64_t k = 0; k < kStretches; ++k) test_own_place(stretch(k), stretch(k + 1));
     for (int64_t k = 0; k < lags; ++k) {
       test_other(int64_t{1} << k, 0);
       test_other(0, int64_t{1} << k);
@@ -147,6 +150,16 @@ class Mask {
                                     : std::to_string(std::max(ahead, behind)) +
                                           (ahead > behind ? " before" : " after")),
                equal, pairs);
+  }
+
+  /// A stretch of both masks, place by place.
+  void test_own_place(int64_t first, int64_t last) {
+    int64_t equal = 0;
+    for (int64_t k = first; k < last; ++k)
+      equal += draws_[static_cast<size_t>(k)] == others_[static_cast<size_t>(k)];
+    test_pairs("elements equal to the other draws' own place from element " +
+                   std::to_string(first) + " on",
+               equal, last - first);
   }
 
   /// Pairs of independent draws agree with probability p^2 + (1 - p)^2.

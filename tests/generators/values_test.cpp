@@ -9,7 +9,7 @@
 
 #include "generators/hash.hpp"
 #include "generators/instance.hpp"
-#include "tests/generators/contracts.hpp"
+#include "tests/generators/sum_values.hpp"
 
 namespace assay {
 namespace {
@@ -19,62 +19,6 @@ using namespace testing_contracts;
 const DType kFloats[] = {DType::f64, DType::f32, DType::f16, DType::bf16, DType::e4m3, DType::e5m2};
 const DType kIntegers[] = {DType::i64, DType::i32, DType::i16, DType::i8,     DType::u64,
                            DType::u32, DType::u16, DType::u8,  DType::boolean};
-
-/// y[rows] = sum(x, cols) over any type, x with free strides.
-Contract sum_contract(const std::string& extra = "", const std::string& policy = "") {
-  return parsed(R"toml(
-name = "sum"
-source = { cuda = "kernel.cu", entry = "k" }
-types = { T = ["f64","f32","f16","bf16","e4m3","e5m2","i64","i32","i16","i8","u64","u32","u16","u8","bool"] }
-sizes = { rows = { min = 0, max = 100000 }, cols = { min = 0, max = 100000 } }
-launch = { grid = ["rows"], block = ["32"] }
-owns = { y = "rows == block.x" }
-args = [
-  { name = "y", kind = "output", dtype = "T", shape = ["rows"] },
-  { name = "x", kind = "input", dtype = "T", shape = ["rows", "cols"], strides = ["any", "any"])toml" +
-                extra + R"toml( },
-]
-[formula]
-y = "sum(x, cols)"
-)toml" + policy);
-}
-
-Case sum_case(DType type, int64_t rows, int64_t cols, const ValueRecipe& recipe) {
-  Case c;
-  c.kernel = "sum";
-  c.types = {{"T", type}};
-  c.sizes = {{"rows", rows}, {"cols", cols}};
-  c.values = {{"x", recipe}};
-  c.value_seed = 12345;
-  return c;
-}
-
-uint64_t element(const std::vector<uint8_t>& bytes, int64_t index, int size) {
-  uint64_t bits = 0;
-  std::memcpy(&bits, bytes.data() + index * size, size);
-  return bits;
-}
-
-std::vector<uint8_t> logical(const Instance& instance, const Tensor& tensor) {
-  std::vector<uint8_t> out(tensor.elements() * byte_size(tensor.dtype));
-  logical_values(instance, tensor, 0, tensor.elements(), out.data());
-  return out;
-}
-
-std::vector<double> reals(const Instance& instance, const Tensor& tensor) {
-  const std::vector<uint8_t> bytes = logical(instance, tensor);
-  std::vector<double> out(tensor.elements());
-  for (size_t i = 0; i < out.size(); ++i) {
-    out[i] = to_double(tensor.dtype, element(bytes, i, byte_size(tensor.dtype)));
-  }
-  return out;
-}
-
-std::vector<double> sum_values(const Contract& contract, DType type, int64_t rows, int64_t cols,
-                               const ValueRecipe& recipe) {
-  const Instance instance = instantiate(contract, sum_case(type, rows, cols, recipe));
-  return reals(instance, *instance.find("x"));
-}
 
 TEST(Values, StorageAgreesWithLogicalForEveryClassTypeAndLayout) {
   const Contract contract = sum_contract();
@@ -347,32 +291,6 @@ TEST(Values, TiesLieHalfwayInTheNarrowerType) {
     EXPECT_EQ(quotient, std::floor(quotient));
     EXPECT_EQ(std::fmod(quotient, 2), 1) << value;
   }
-}
-
-TEST(Values, BesideTiesLieOneLastPlaceFromTheMiddle) {
-  int middle = 0;
-  const auto x =
-      sum_values(sum_contract(), DType::f32, 10, 200, {"beside_ties", {{"precision", 11}}});
-  for (const double value : x) {
-    const double half = ulp(DType::f16, value) / 2;
-    const double off = std::abs(std::abs(value) / half - std::round(std::abs(value) / half)) * half;
-    EXPECT_EQ(std::fmod(std::round(std::abs(value) / half), 2), 1) << value;
-    EXPECT_TRUE(off == 0 || off == ulp(DType::f32, value)) << value;
-    middle += off == 0 ? 1 : 0;
-  }
-  EXPECT_GT(middle, 2000 / 16);
-  EXPECT_LT(middle, 2000 / 4);
-}
-
-TEST(Values, BesideTiesOfIntegersAreLostToTheFormatBetween) {
-  int lost = 0;
-  const auto x =
-      sum_values(sum_contract(), DType::i32, 10, 200, {"beside_ties", {{"precision", 8}}});
-  for (const double value : x) {
-    const double by_f32 = static_cast<double>(static_cast<float>(value));
-    lost += round_to_bits(DType::bf16, value) != round_to_bits(DType::bf16, by_f32) ? 1 : 0;
-  }
-  EXPECT_GT(lost, 2000 / 10);
 }
 
 TEST(Values, RowClassesActByRow) {

@@ -66,6 +66,28 @@ TEST(ArithmeticTypes, ANarrowedSumMayOverflowBeforeItsDivision) {
   }
 }
 
+/// Where the sum may overflow, only the infinity of its sign joins the set: the other end stays.
+TEST(ArithmeticTypes, AMeanWhoseSumMayOverflowKeepsItsOtherEnd) {
+  const std::string naive =
+      "[policy]\nrange = \"naive\"\nnan = \"propagate\"\nsubnormals = \"keep\"\n";
+  for (const char* sums : {"f32", "f64"})
+    for (const float sign : {1.0f, -1.0f}) {
+      const std::string more = std::string("[accuracy]\naccumulate = \"") + sums + "\"\n" + naive;
+      const Contract contract = row_contract("mean(x, cols)", more);
+      // Division by two rounds nothing, by three it does, and may be by a reciprocal.
+      for (const std::vector<float>& x :
+           {std::vector<float>{3e38f, 3.25e38f}, std::vector<float>{3e38f, 3.25e38f, 3.125e38f}}) {
+        std::vector<float> signed_x;
+        for (const float v : x) signed_x.push_back(sign * v);
+        const auto outcome = [&](float got) { return judge_row(contract, signed_x, got).outcome; };
+        for (const float got : {sign * 3.125e38f, sign * INFINITY})
+          EXPECT_EQ(outcome(got), Outcome::pass) << sums << " " << got;
+        for (const float got : {sign * 3.1e38f, sign * 3e37f, 0.0f, -sign * INFINITY, NAN})
+          EXPECT_EQ(outcome(got), Outcome::mismatch) << sums << " " << got;
+      }
+    }
+}
+
 TEST(ArithmeticTypes, SumsInDoubleMayGoOnInEither) {
   const char* formula = "x * rsqrt(mean(x * x, cols) + 0.00001)";
   const Contract contract = line_contract("f32", formula, accumulate("f64"));

@@ -336,6 +336,19 @@ TEST(Bernoulli, MasksThatShareTheirNumbersDoNot) {
   EXPECT_EQ(rule(0.5, 1000, 4), "R23");    // overlapping streams
   EXPECT_EQ(rule(0.5, 1000, 256), "R23");
   EXPECT_EQ(rule(0.5, 1000, 5000), "");
+  // From these sizes on equal masks cannot be independent draws (docs/judging/relations.md).
+  for (const auto& [p, n] : {std::pair{0.5, 49}, {0.9, 169}, {0.1, 169}}) {
+    EXPECT_EQ(rule(p, n, 0), "R23") << p;
+    EXPECT_EQ(rule(p, n - 1, 0), "") << p;
+  }
+  // A tail that ignores the seed: one in a hundred of all, all of some stretches.
+  const auto with_tail = [&](int64_t n) {
+    return drawn_beside(
+        0.5, 16000, [](int64_t k) { return uniform(1, k) < 0.5 ? 1 : 0; },
+        [n](int64_t k) { return uniform(k >= 16000 - n ? 1 : 2, k) < 0.5 ? 1 : 0; });
+  };
+  EXPECT_EQ(with_tail(250).rule, "R23");
+  EXPECT_EQ(with_tail(20).rule, "");
   // The complement is as telling as the mask itself.
   EXPECT_EQ(drawn_beside(
                 0.5, 100, [](int64_t k) { return uniform(1, k) < 0.5 ? 1 : 0; },

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "oracles/verdict.hpp"
 #include "tests/oracles/fake_run.hpp"
@@ -246,6 +247,26 @@ TEST(Scatter, FlushedSumsAreWidenedAndAskedForWithoutAPolicy) {
   const OneElement stated(add, safe + "subnormals = \"maybe\"", 0x1p-127, {0x1p-127});
   EXPECT_EQ(stated(0).outcome, Outcome::pass);
   EXPECT_FALSE(asks(stated(0), "subnormals"));
+}
+
+// Positive terms alone may pass the largest number upwards, and no other way.
+TEST(Scatter, OverflowHasTheSignOfTheTerms) {
+  const std::string add = "\"out[slots = index]\" = \"add(x)\"";
+  const std::string naive = "range = \"naive\"\nsubnormals = \"keep\"\n";
+  const float big = 3e38f;
+  const auto accepts = [&](const std::vector<double>& x, const std::vector<float>& right,
+                           const std::vector<float>& wrong, const std::string& policy) {
+    const OneElement one(add, policy, 0, x);
+    for (const float got : right) EXPECT_EQ(one(got).outcome, Outcome::pass) << got;
+    for (const float got : wrong) EXPECT_EQ(one(got).outcome, Outcome::mismatch) << got;
+  };
+  accepts({big, big, -1}, {INFINITY}, {-INFINITY, NAN, 7}, naive);
+  accepts({big, big, -big}, {big, INFINITY}, {-INFINITY, NAN, 7}, naive);
+  accepts({-big, -big, big}, {-big, -INFINITY}, {INFINITY, NAN}, naive);
+  accepts({big, big, -big, -big}, {0, INFINITY, -INFINITY, NAN}, {1e38f}, naive);
+  accepts({INFINITY, -big}, {INFINITY}, {-INFINITY, NAN}, naive);
+  accepts({INFINITY, -big, -big}, {INFINITY, NAN}, {-INFINITY}, naive);
+  accepts({big, big, -big}, {big}, {INFINITY, NAN}, "range = \"safe\"\nsubnormals = \"keep\"\n");
 }
 
 TEST(Scatter, WritersAreReadAsThePoliciesLeaveOpen) {

@@ -18,7 +18,9 @@ using testing::f32_bits;
 using testing::FakeRun;
 using testing::told;
 
-Contract dot_contract(const std::string& accuracy, const std::string& type = "f16") {
+/// y = sum(x * w, K), and whatever `more` adds to it.
+Contract dot_contract(const std::string& accuracy, const std::string& type = "f16",
+                      const std::string& more = "") {
   return parse_contract(R"toml(
 name = "dot"
 source = { cuda = "row_sum.cu", entry = "dot" }
@@ -30,9 +32,11 @@ args = [
                             type + R"toml(", shape = ["rows", "K"] },
   { name = "w", kind = "input", dtype = ")toml" +
                             type + R"toml(", shape = ["K"] },
+  { name = "bias", kind = "input", dtype = "f32", shape = ["rows"] },
 ]
 [formula]
-y = "sum(x * w, K)"
+y = "sum(x * w, K))toml" + more +
+                            R"toml("
 [policy]
 range = "naive"
 [accuracy]
@@ -59,13 +63,14 @@ struct Adder {
     for (int i = 0; i < count; ++i) sum += cut(terms[i], unit);
     return sum == 0 ? 0 : cut(sum, std::ldexp(1.0, std::ilogb(sum) - 23));
   }
-  float dot(const std::vector<double>& terms, int splits) const {
-    float total = 0;
+  /// `c` begins the first part's accumulator, `total` what the parts are added to.
+  float dot(const std::vector<double>& terms, int splits, double start = 0,
+            float total = 0) const {
     const auto n = static_cast<int>(terms.size());
     const int tiles = (n + 15) / 16;
     const int each = (tiles + splits - 1) / splits * 16;
     for (int first = 0; first < n; first += each) {
-      double c = 0;
+      double c = first == 0 ? start : 0;
       for (int k = first; k < std::min(n, first + each); k += products)
         c = step(c, terms.data() + k, std::min({products, n - k, first + each - k}));
       total += static_cast<float>(c);
@@ -88,6 +93,11 @@ struct Dot {
     for (size_t k = 0; k < x.size(); ++k)
       terms.push_back(to_double(type, round_to_bits(type, x[k])) *
                       to_double(type, round_to_bits(type, w[k])));
+  }
+  void set_bias(float bias) {
+    std::erase_if(experiment.the_case.overrides,
+                  [](const PointOverride& point) { return point.operand == "bias"; });
+    experiment.put_bits("bias", {1}, 0, DType::f32, f32_bits(bias));
   }
   Verdict judge(float got) const {
     const Instance instance = experiment.instance();
@@ -178,6 +188,76 @@ TEST(TensorCores, ExactDataLeavesNoRoom) {
     in_half = static_cast<float>(
         to_double(DType::f16, round_to_bits(DType::f16, static_cast<double>(in_half) + t)));
   EXPECT_EQ(rising.judge(in_half).outcome, Outcome::mismatch);
+}
+
+// Products of bf16 reach far below 2^-149: multiples of a quantum all the same, but no accumulator
+// holds them, and each instruction rounds what it has.
+TEST(TensorCores, ProductsBelowTheAccumulatorAreNotExact) {
+  const Contract contract = dot_contract("mma = \"m16n8k16\"\n", "bf16");
+  std::vector<double> x(64, 0);
+  for (size_t k = 0; k < 64; k += 16) x[k] = 0x1p-80;  // one an instruction
+  const Dot dot(contract, DType::bf16, x, std::vector<double>(64, 0x1p-70));
+  // Four times 2^-150 is 2^-148; to nearest even each is lost, cut away from 0 none.
+  for (const float got : {0.0f, 0x1p-148f, 0x1p-147f})
+    EXPECT_EQ(dot.judge(got).outcome, Outcome::pass) << got;
+  EXPECT_EQ(dot.judge(0x1p-140f).outcome, Outcome::mismatch);
+  EXPECT_EQ(dot.judge(NAN).outcome, Outcome::mismatch);
+  // Multiples of 2^-149 are what f32 holds: nothing may be lost.
+  const Dot held(contract, DType::bf16, x, std::vector<double>(64, 0x1p-69));
+  EXPECT_EQ(held.judge(0x1p-147f).outcome, Outcome::pass);
+  EXPECT_EQ(held.judge(0x1.8p-148f).outcome, Outcome::mismatch);
+}
+
+// mma with C = bias, a split that begins with it, atomics onto it, or an addition at the end.
+TEST(TensorCores, AStartMayBeTheAccumulatorOfThePartsOrComeLast) {
+  std::mt19937 rng(11);
+  const Contract contract = dot_contract("mma = \"m16n8k16\"\n", "f16", " + bias");
+  int differ = 0;
+  for (const int n : {1, 16, 100, 1000})
+    for (const int style : {0, 1, 2})
+      for (const double scale : {1e-3, 1.0, 1e5}) {
+        const std::vector<double> x = drawn(n, style, rng);
+        Dot dot(contract, DType::f16, x, drawn(n, style, rng));
+        const float sum = Adder{8}.dot(dot.terms, 1);
+        // Of any size, and such that little is left.
+        const auto bias = scale == 1.0 ? -sum * 0.999f : static_cast<float>(scale) * 0.7f;
+        dot.set_bias(bias);
+        for (const int products : {4, 8, 16})
+          for (const int splits : {1, 3}) {
+            const Adder adder{products, splits == 3};
+            const float last = adder.dot(dot.terms, splits) + bias;
+            const float first = adder.dot(dot.terms, splits, static_cast<double>(bias));
+            for (const float got : {last, first, adder.dot(dot.terms, splits, 0, bias)})
+              ASSERT_EQ(dot.judge(got).outcome, Outcome::pass) << n << " " << style << " " << scale;
+            differ += first != last ? 1 : 0;
+          }
+        if (scale < 1) continue;
+        for (const float got : {sum, sum + 2 * bias})  // left out; added by each of two parts
+          ASSERT_EQ(dot.judge(got).outcome, Outcome::mismatch) << n << " " << style << " " << scale;
+      }
+  EXPECT_GT(differ, 20);
+}
+
+TEST(TensorCores, AnExactStartBesideExactProductsLeavesNoRoom) {
+  const Contract contract = dot_contract("mma = \"m16n8k16\"\n", "f16", " + bias");
+  std::vector<double> x;
+  for (int k = 0; k < 100; ++k) x.push_back((k * 37) % 64 - 31);
+  Dot dot(contract, DType::f16, x, std::vector<double>(100, 3));
+  for (const float bias : {5.0f, 100000.0f}) {
+    dot.set_bias(bias);
+    const float exact = Adder{4}.dot(dot.terms, 1) + bias;
+    EXPECT_EQ(dot.judge(exact).outcome, Outcome::pass);
+    EXPECT_EQ(dot.judge(Adder{4}.dot(dot.terms, 3, static_cast<double>(bias))).outcome,
+              Outcome::pass);
+    EXPECT_EQ(dot.judge(std::nextafter(exact, INFINITY)).outcome, Outcome::mismatch);
+    EXPECT_EQ(dot.judge(exact - 93).outcome, Outcome::mismatch);  // a product left out
+  }
+  // 0.1 has bits below the integers': the start may lose them in each step, and no more.
+  dot.set_bias(0.1f);
+  const float exact = Adder{4}.dot(dot.terms, 1) + 0.1f;
+  EXPECT_EQ(dot.judge(Adder{4}.dot(dot.terms, 1, static_cast<double>(0.1f))).outcome,
+            Outcome::pass);
+  EXPECT_EQ(dot.judge(exact + 1).outcome, Outcome::mismatch);
 }
 
 TEST(TensorCores, FullPrecisionFactorsAddInTheOrdinaryWay) {

@@ -186,6 +186,32 @@ TEST(Weights, MeansStayWithinTheHull) {
   EXPECT_EQ(judged(contract, masked, v, 1.9f).outcome, Outcome::pass);
 }
 
+// Scores whose rounding in double is larger than 1: of the weights nothing is known, to the first
+// tier neither. Yet the mean lies in the hull, the exact one too, and a share in [0, 1].
+TEST(Weights, TheHullHoldsWhereScoresAreNotKnown) {
+  const std::vector<float> x{0x1.fffffep80f, 0x1.fffffcp80f, -3, 0x1.234566p80f};
+  const std::vector<float> v{5, 7, 6, 5.5f};
+  const std::string score = "x * 0.7071067811865476 + x * 0.333333333333";
+  const Contract direct = mean_contract("", score);
+  const Contract online = mean_contract("online = 2\n", score);
+  for (const Contract* contract : {&direct, &online}) {
+    for (const float got : {5.0f, 7.0f, 6.0f}) {
+      const Verdict verdict = judged(*contract, x, v, got);
+      EXPECT_EQ(verdict.outcome, Outcome::pass) << told(verdict);
+      EXPECT_EQ(verdict.no_bound, 0);
+      EXPECT_EQ(verdict.undecided, 0);
+    }
+    for (const float got : {2.5f, 0.0f, 9.5f, INFINITY, -INFINITY, NAN})
+      EXPECT_EQ(judged(*contract, x, v, got).outcome, Outcome::mismatch) << got;
+  }
+  // x c - m c, each product rounded: the weight of the maximum itself may be 0 or infinite.
+  const Contract prescaled = mean_contract("exp = \"prescaled\"\n", score);
+  for (const float got : {5.0f, NAN}) EXPECT_EQ(judged(prescaled, x, v, got).no_bound, 1) << got;
+  const Contract share = mean_contract("", score, "sum(w / sum(w, n) * v, n)");
+  EXPECT_EQ(judged(share, x, v, 5.0f).outcome, Outcome::pass);
+  EXPECT_EQ(judged(share, x, v, NAN).outcome, Outcome::mismatch);
+}
+
 TEST(Weights, PrescaledExponentsOfTheMaximumAreNotZero) {
   // exp2(fma(x, log2e, -fl(m log2e))) at x = m = 3e7 is off by up to 2: a weight of e^1.4 is
   // correct, and so is the average that it makes; of equal numbers it is that number.
