@@ -256,6 +256,18 @@ EvaluationSettings settings_in(const Reading& reading, const EvaluationSettings&
   return other;
 }
 
+const std::vector<OverflowSet>& overflow_sets(CaseState& state, int node, const Chunk& chunk) {
+  Overflows& overflows = state.formula.overflows;
+  const RowEvaluator& rows = state.formula.rows;
+  overflows.start(rows.case_number(), state.instance, &state.outputs, rows.settings());
+  return overflows.at(node, chunk);
+}
+
+bool follows_overflow(const std::vector<OverflowSet>& sets, int64_t at, const FormulaRoot& root,
+                      DType type, const Cell& got) {
+  return !sets.empty() && holds(sets[static_cast<size_t>(at)], type, got, root.saturates);
+}
+
 bool was_kept(const Reading& reading, const EvaluationSettings& plain, double got) {
   const double normal = std::ldexp(1.0, format_of(plain.arithmetic).min_exponent);
   return reading.flush && got != 0 && std::fabs(got) < normal;
@@ -283,6 +295,11 @@ std::vector<CaseJudge::Open> CaseJudge::judge_again(const std::vector<Open>& rej
     Decision decision = Decision::rejected;
     if (differs) decision = decided(got, margins_of(got, wide.v, wide.e, wide.lo, wide.hi), wide);
     if (differs && decision == Decision::doubt) decision = higher_decision(wide);
+    if (reading.widen && decision == Decision::accepted) {
+      const auto& sets = overflow_sets(state_, root_->node, chunk_);
+      if (!follows_overflow(sets, open.at, *root_, output_->dtype, got))
+        decision = Decision::rejected;
+    }
     if (decision == Decision::rejected) left.push_back(open);
     if (decision == Decision::doubt) undecided(open.place);
     if (decision == Decision::accepted) accept_reading(state_, reading);

@@ -60,8 +60,7 @@ void RowEvaluator::find_extents() {
 const Value& RowEvaluator::at(int id, const Chunk& chunk) {
   const Node& node = graph_.nodes[static_cast<size_t>(id)];
   Value& value = values_[static_cast<size_t>(id)];
-  Grid grid = grid_of(node.dims, chunk);
-  if (value.valid && value.grid == grid) {
+  if (value.valid && value.grid == grid_of(node.dims, chunk)) {
     // These share arrays with their first argument.
     if (node.op != Op::settle && node.op != Op::rescaled && node.op != Op::hull &&
         node.op != Op::total && node.op != Op::forms)
@@ -71,16 +70,26 @@ const Value& RowEvaluator::at(int id, const Chunk& chunk) {
   }
   // Arguments first: they may hold the same buffers only through settle, which keeps their arrays.
   for (const int arg : node.args) at(arg, chunk);
-  value.grid = std::move(grid);
-  value.v = value.e = value.lo = value.hi = nullptr;
-  value.i = nullptr;
-  value.status = nullptr;
-  value.least = -HUGE_VAL;
-  value.joining.clear();
-  NodeWork(*this, node, value, chunk).evaluate();
+  evaluate(node, chunk, value);
   value.valid = true;
   ++value.generation;
   return value;
+}
+
+void RowEvaluator::evaluate(const Node& node, const Chunk& chunk, Value& out) {
+  out.grid = grid_of(node.dims, chunk);
+  out.v = out.e = out.lo = out.hi = nullptr;
+  out.i = nullptr;
+  out.status = nullptr;
+  out.least = -HUGE_VAL;
+  out.joining.clear();
+  NodeWork(*this, node, out, chunk).evaluate();
+}
+
+void RowEvaluator::apply(int id, const Chunk& chunk, const EvaluationSettings& settings,
+                         Value& out) {
+  settings_ = settings;
+  evaluate(graph_.nodes[static_cast<size_t>(id)], chunk, out);
 }
 
 // --- NodeWork: dispatch

@@ -139,6 +139,10 @@ class RowEvaluator {
   void restart(const EvaluationSettings& settings);
 
   const Value& at(int node, const Chunk& chunk);
+  /// A node alone, from what the caller has put in place of its arguments' arrays.
+  void apply(int node, const Chunk& chunk, const EvaluationSettings& settings, Value& out);
+  Value& argument(int node) { return values_[static_cast<size_t>(node)]; }
+
   /// Extent of every dimension in this case.
   const std::vector<int64_t>& extents() const { return extents_; }
   const EvaluationSettings& settings() const { return settings_; }
@@ -152,6 +156,7 @@ class RowEvaluator {
  private:
   friend class NodeWork;
   void find_extents();
+  void evaluate(const Node& node, const Chunk& chunk, Value& out);
   const Graph& graph_;
   const Instance* instance_ = nullptr;
   const OutputReader* outputs_ = nullptr;

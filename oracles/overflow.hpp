@@ -20,9 +20,9 @@ class Overflows {
  public:
   explicit Overflows(const Graph& graph);
 
-  /// Begins a case, or another reading of it: `settings.widen` is on. The references must live
-  /// until the next start.
-  void start(const Instance& instance, const OutputReader* outputs,
+  /// Begins a case, or another reading of it (`settings.widen` is on), unless it is under way
+  /// already. The references must live as long as the case.
+  void start(int64_t case_number, const Instance& instance, const OutputReader* outputs,
              const EvaluationSettings& settings);
 
   /// The second set of each element of `node`, in its array over the chunk; empty where nothing
@@ -68,6 +68,8 @@ class Overflows {
   void extremum(int id);
   void forms(int id);
   void total(int id);
+  void rescaled(int id);
+  void hull(int id);
   /// All that the widened reading holds, or where no argument has overflowed what is new in it.
   void whole(int id);
   void drop_if_empty(int id);
@@ -82,6 +84,7 @@ class Overflows {
   std::vector<std::vector<OverflowSet>> sets_;  ///< one a node; empty: no element has any
   std::vector<Arrays> arrays_;
   int evaluated_ = -1;
+  int64_t case_ = -1;
 };
 
 }  // namespace assay

@@ -10,8 +10,6 @@ double outwards(double x, double sign) {
   return std::isfinite(x) ? x + sign * (std::fabs(x) * 0x1p-50 + 0x1p-1074) : x;
 }
 
-bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
-
 }  // namespace
 
 void OverflowSet::join(const OverflowSet& other) {
@@ -30,8 +28,11 @@ OverflowSet set_of(double v, double e, double lo, double hi) {
   } else if (std::isinf(v)) {
     (v > 0 ? set.up : set.down) = true;
   } else {
-    set.low = outwards(v - (e + lo), -1);
-    set.high = outwards(v + (e + hi), 1);
+    // An infinite error and one infinite end: the other is a limit of both (rows.hpp, vast_limit).
+    const bool limited = std::isinf(e) && std::isinf(lo) != std::isinf(hi);
+    const double known = limited ? 0 : e;
+    set.low = outwards(v - (known + lo), -1);
+    set.high = outwards(v + (known + hi), 1);
     set.up = std::isinf(set.high);
     set.down = std::isinf(set.low);
     set.nan = set.up && set.down;
@@ -41,15 +42,14 @@ OverflowSet set_of(double v, double e, double lo, double hi) {
 
 OverflowSet overflow_of(double v, double e, Deviations plain, Deviations wide, bool sums) {
   OverflowSet set;
-  if (same(plain.lo, wide.lo) && same(plain.hi, wide.hi)) return set;
   if (std::isnan(wide.lo) || std::isnan(wide.hi)) {
-    if (!sums) return OverflowSet::anything();
+    if (!sums || std::isnan(plain.lo) || std::isnan(plain.hi)) return OverflowSet::anything();
     set.up = set.down = set.nan = true;
     return set;
   }
-  if (!std::isfinite(v)) return OverflowSet::anything();
-  set.up = std::isinf(wide.hi) && !std::isinf(plain.hi);
-  set.down = std::isinf(wide.lo) && !std::isinf(plain.lo);
+  set.up = std::isinf(wide.hi);
+  set.down = std::isinf(wide.lo);
+  set.nan = set.up && set.down;
   const bool farther = (!set.up && wide.hi > plain.hi) || (!set.down && wide.lo > plain.lo);
   if (farther)
     set.join(set_of(v, e, set.down ? plain.lo : wide.lo, set.up ? plain.hi : wide.hi));

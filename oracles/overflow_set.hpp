@@ -23,13 +23,14 @@ struct OverflowSet {
   OverflowSet negated() const { return {-high, -low, down, up, nan}; }
 };
 
-/// One element of a node's arrays: v within e of the exact value, which a correct kernel's is at most
-/// lo below and hi above. An infinite end holds that infinity and every real up to it.
+/// One element of a node's arrays: v within e of the exact value, which a correct kernel's is at
+/// most lo below and hi above. An infinite end holds that infinity and every real up to it.
 OverflowSet set_of(double v, double e, double lo, double hi);
 
-/// What `wide` has that `plain`, another reading of the same element, has not: where an end is
-/// infinite in `wide` alone an operation may overflow there, and gives that infinity. `sums`: where
-/// `wide` has no bound, partial sums may overflow both ways, and nothing finite follows from that.
+/// What an operation adds where it overflows: the infinity of each end that is infinite in `wide`, the
+/// widened reading of an element that the plain one has as `plain`, and what `wide` has besides.
+/// `sums`: where only `wide` has no bound, partial sums may overflow both ways, and nothing finite
+/// follows from that.
 struct Deviations {
   double lo = 0;
   double hi = 0;
