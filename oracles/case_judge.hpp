@@ -5,6 +5,7 @@
 // reals have a file each.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "oracles/accept.hpp"
@@ -161,6 +162,9 @@ class CaseJudge {
   /// limit of what a correct kernel gives: e^x beyond double's range, and its logarithm.
   bool short_of_limit(const Cell& c, const Open& open) const;
   Decision higher_decision(const Open& open);
+  /// Where a limit alone is known in the first tier and the last one knows the exact value: a finite
+  /// number is right near it, as far off, relatively, as the limit's deviation is.
+  std::optional<Decision> decide_vast(const Open& open, const Chunk& single);
   /// False: of e^x, x > 2^29, and what is made of it a limit alone is known, which may not decide.
   bool known_to_last_tier(const Open& open);
   void count_accepted(const Open& open);

@@ -147,8 +147,25 @@ Decision decide_higher(CaseState& state, int node, bool saturates, DType type, c
 
 Decision CaseJudge::higher_decision(const Open& open) {
   const Chunk single = element_chunk(formula_.graph, rows_, *output_, coordinates(open.place));
+  if (const auto near = decide_vast(open, single)) return *near;
   return decide_higher(state_, root_->node, root_->saturates, output_->dtype, cell(open), single,
                        open.lo, open.hi);
+}
+
+std::optional<Decision> CaseJudge::decide_vast(const Open& open, const Chunk& single) {
+  const Cell got = cell(open);
+  const bool from_below = std::isfinite(open.lo) && open.hi == HUGE_VAL;
+  const bool from_above = std::isfinite(open.hi) && open.lo == HUGE_VAL;
+  const bool last = options_.last_tier == Tier::multiprecision;
+  if (open.e != HUGE_VAL || !(from_below || from_above) || !std::isfinite(got.value) || !last)
+    return std::nullopt;
+  ExactTier& tier = *formula_.multiprecision;
+  const Margins known = tier.margins(rows_, root_->node, single, got, open.lo, open.hi);
+  if (known.nan || known.infinite != 0 || std::isinf(known.value_error)) return std::nullopt;
+  const double inner = from_below ? open.lo : open.hi;
+  const double by = inner * std::max(1.0, std::fabs(known.value / open.v) * rows::kOutward);
+  if (std::isnan(by)) return std::nullopt;
+  return decided(got, tier.margins(rows_, root_->node, single, got, by, by), {0, 0, 0, 0, by, by});
 }
 
 bool CaseJudge::known_to_last_tier(const Open& open) {

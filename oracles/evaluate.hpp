@@ -99,6 +99,10 @@ struct Value {
   Scratch<uint8_t> own_status;
 };
 
+inline double known_error(const Value& x, int64_t k) {
+  return rows::known_error(x.v[k], element(x.e, k), element(x.lo, k), element(x.hi, k));
+}
+
 /// An element that is not negative is 0, exactly and in a correct kernel.
 inline bool certainly_zero(const Value& x, int64_t k) {
   return x.v[k] == 0 && element(x.hi, k) == 0 && element(x.e, k) == 0;

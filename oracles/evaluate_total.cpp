@@ -108,12 +108,14 @@ void NodeWork::total() {
   double* hi = out_.own_hi.get(size);
   for (int64_t k = 0; k < out_.grid.size; ++k) {
     const Terms& t = terms[static_cast<size_t>(k)];
-    if (!std::isfinite(written.v[k])) {
+    const bool vast = rows::vast_limit(written.v[k], element(written.e, k),
+                                       element(written.lo, k), element(written.hi, k)) > 0;
+    if (!std::isfinite(written.v[k]) || vast) {
       lo[k] = element(written.lo, k);
       hi[k] = element(written.hi, k);
       // Finite terms of the other sign may overflow before they meet it.
       const double against = written.v[k] > 0 ? t.down : t.up;
-      if (settings.widen && std::isinf(written.v[k]) && against >= limit) lo[k] = hi[k] = kNan;
+      if (settings.widen && !std::isnan(written.v[k]) && !(against < limit)) lo[k] = hi[k] = kNan;
       continue;
     }
     const double all = t.magnitude + std::max(t.lo, t.hi);

@@ -161,7 +161,8 @@ void Explainer::explain_real() {
   if (accepts_anything(lo, hi)) return explain_no_bound();
   if (report_.written) describe_error(exact, excess);
   if (report_.accepted.empty())
-    report_.accepted = accepted_text(exact, lo, hi) + (exact.nan ? limit_text() : "");
+    report_.accepted =
+        accepted_text(exact, lo, hi) + (exact.nan ? limit_text() : "") + overflow_text(k);
   set_rule(exact.nan ? "R5" : "R4");
 }
 
@@ -202,13 +203,33 @@ std::string Explainer::accepted_text(const Margins& exact, double lo, double hi)
     return "{" + full_text(output_.dtype, round_to_bits(output_.dtype, exact.infinite * largest)) +
            "}: saturated";
   if (exact.infinite != 0) return exact.infinite > 0 ? "inf" : "-inf";
+  return interval_text(exact.value - lo, exact.value + hi);
+}
+
+std::string Explainer::interval_text(double low, double high) const {
+  const double largest = format_of(output_.dtype).largest;
   const auto rounded = [this, largest](double x) {
     if (root_->saturates) x = std::clamp(x, -largest, largest);
     return full_text(output_.dtype, round_to_bits(output_.dtype, x));
   };
-  const std::string low = rounded(exact.value - lo);
-  const std::string high = rounded(exact.value + hi);
-  return low == high ? "{" + low + "}" : "[" + low + ", " + high + "]";
+  return rounded(low) == rounded(high) ? "{" + rounded(low) + "}"
+                                       : "[" + rounded(low) + ", " + rounded(high) + "]";
+}
+
+std::string Explainer::overflow_text(int64_t k) {
+  if (contract_.policy.range == RangePolicy::safe) return "";
+  EvaluationSettings widened = settings_;
+  widened.widen = true;
+  formula_.overflows.start(rows_.case_number(), instance_, &outputs_, widened);
+  const std::vector<OverflowSet>& sets = formula_.overflows.at(root_->node, whole_);
+  if (sets.empty()) return "";
+  const OverflowSet& set = sets[static_cast<size_t>(k)];
+  std::string text;
+  if (set.reals()) text += " or " + interval_text(set.low, set.high);
+  if (set.up) text += " or inf";
+  if (set.down) text += " or -inf";
+  if (set.nan) text += " or NaN";
+  return text.empty() ? "" : text + " after an overflow (R7)";
 }
 
 std::string Explainer::limit_text() {

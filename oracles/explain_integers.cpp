@@ -119,7 +119,7 @@ void Explainer::explain_code(const Node& n) {
   const double lo = element(a.lo, k);
   const double hi = element(a.hi, k);
   const CodeRange range =
-      accepted_codes(n, settings_.cast_overflow, a.v[k], element(a.e, k), lo, hi);
+      accepted_codes(n, settings_.cast_overflow, a.v[k], known_error(a, k), lo, hi);
   set_rule("R15");
   const int converted = n.args[0];
   report_.exact = formula_.multiprecision->text(rows_, converted, single_, 17) +

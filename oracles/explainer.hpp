@@ -45,6 +45,9 @@ class Explainer {
   double of_side(double lo, double hi) const;
   void describe_error(const Margins& exact, const Excess& excess);
   std::string accepted_text(const Margins& exact, double lo, double hi) const;
+  std::string interval_text(double low, double high) const;
+  /// What follows where an operation of the declared form overflows (rule R7).
+  std::string overflow_text(int64_t k);
   /// What the definition gives where the formula is NaN (rule R5).
   std::string limit_text();
 

@@ -16,6 +16,15 @@
 
 namespace assay {
 
+/// set_of, and what overflow_of takes, of an element of a node's arrays.
+inline OverflowSet element_set(const Value& x, int64_t k) {
+  return set_of(x.v[k], element(x.e, k), element(x.lo, k), element(x.hi, k));
+}
+
+inline Deviations deviations(const Value& x, int64_t k) {
+  return {element(x.lo, k), element(x.hi, k)};
+}
+
 class Overflows {
  public:
   explicit Overflows(const Graph& graph);
@@ -54,6 +63,7 @@ class Overflows {
   std::vector<OverflowSet>& sets(int id) { return sets_[static_cast<size_t>(id)]; }
   bool any(int id) const { return !sets_[static_cast<size_t>(id)].empty(); }
 
+  // overflow.cpp
   void elementwise(int id);
   std::vector<Argument> arguments_of(const Node& node, const Grid& grid);
   void combine(int id, std::vector<Argument>& arguments, std::vector<Part>& chosen);
@@ -63,6 +73,7 @@ class Overflows {
   void place_plain(int node);
   void apply(int id, bool widen, Value& out);
 
+  // overflow_reductions.cpp
   void choice(int id);
   void sum(int id);
   void extremum(int id);

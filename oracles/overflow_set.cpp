@@ -51,8 +51,7 @@ OverflowSet overflow_of(double v, double e, Deviations plain, Deviations wide, b
   set.down = std::isinf(wide.lo);
   set.nan = set.up && set.down;
   const bool farther = (!set.up && wide.hi > plain.hi) || (!set.down && wide.lo > plain.lo);
-  if (farther)
-    set.join(set_of(v, e, set.down ? plain.lo : wide.lo, set.up ? plain.hi : wide.hi));
+  if (farther) set.join(set_of(v, e, set.down ? plain.lo : wide.lo, set.up ? plain.hi : wide.hi));
   return set;
 }
 

@@ -27,10 +27,10 @@ struct OverflowSet {
 /// most lo below and hi above. An infinite end holds that infinity and every real up to it.
 OverflowSet set_of(double v, double e, double lo, double hi);
 
-/// What an operation adds where it overflows: the infinity of each end that is infinite in `wide`, the
-/// widened reading of an element that the plain one has as `plain`, and what `wide` has besides.
-/// `sums`: where only `wide` has no bound, partial sums may overflow both ways, and nothing finite
-/// follows from that.
+/// What an operation adds where it overflows: the infinity of each end that is infinite in `wide`,
+/// the widened reading of an element that the plain one has as `plain`, and what `wide` has
+/// besides. `sums`: where only `wide` has no bound, partial sums may overflow both ways, and
+/// nothing finite follows from that.
 struct Deviations {
   double lo = 0;
   double hi = 0;

@@ -11,6 +11,15 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+bool all_finite(const Row& row) {
+  return std::all_of(row.v, row.v + row.n, [](double x) { return std::isfinite(x); });
+}
+
+bool any_unknown(const Row& row) {
+  return row.e != nullptr &&
+         std::any_of(row.e, row.e + row.n, [](double e) { return std::isinf(e); });
+}
+
 double quantum_of(const Row& row) {
   double least = kInfinity;
   for (int64_t k = 0; k < row.n; ++k) least = std::min(least, rows::quantum(row.v[k]));
@@ -86,6 +95,10 @@ Element Reducer::sum(const Row& row) const {
   Element out{s.v, s.e, 0, 0};
   const bool fits = s.magnitude < rounding_.largest * (1 - 2 * rounding_.u);
   if (s.exact && !(settings_.flush && s.magnitude != 0) && (fits || !settings_.widen)) return out;
+  if (!std::isfinite(s.e) || !std::isfinite(s.v)) {
+    if (any_unknown(row)) return vast_sum(row);
+    if (all_finite(row)) return far_sum(row);
+  }
   if (!std::isfinite(s.v)) return not_finite(row, out, s.lo + s.hi);
   if (std::isnan(s.lo) || std::isnan(s.hi)) {  // of a term nothing is known: 0 times an overflow
     out.lo = out.hi = kNan;
@@ -103,8 +116,7 @@ Element Reducer::sum(const Row& row) const {
 Element Reducer::not_finite(const Row& row, Element out, double reach) const {
   out.lo = out.hi = reach - reach;  // 0, or NaN when a term might have overflowed
   // Finite terms whose sum leaves double's range: the order of adding decides.
-  if (std::all_of(row.v, row.v + row.n, [](double x) { return std::isfinite(x); }))
-    out.lo = out.hi = kNan;
+  if (all_finite(row)) out.lo = out.hi = kNan;
   if (!settings_.widen || std::isnan(out.v)) return out;
   if (may_meet_opposite_infinity(row, out.v)) out.lo = out.hi = kNan;
   return out;
@@ -156,7 +168,8 @@ Element Reducer::mean(const Row& row) const {
   const rows::In b{&n, &zero, &zero, &zero};
   Element out;
   kernels_.div(1, a, b, {&out.v, &out.e, &out.lo, &out.hi});
-  if (!std::isfinite(out.v)) return out;
+  const bool vast = rows::vast_limit(out.v, out.e, out.lo, out.hi) > 0;  // has room for it
+  if (!std::isfinite(out.v) || vast) return out;
   const double roundings = reciprocal(row.n) + (narrowed(s) ? others_.u * own_ : 0);
   // Each end errs by itself: one may be infinite.
   const auto rounded = [&](double by) {
@@ -181,6 +194,7 @@ bool Reducer::representable(double x) const {
 
 Element Reducer::extremum(const Row& row, double sign, bool& saw_nan) const {
   const rows::RowMax m = kernels_.max(row.n, row.v, row.e, row.lo, row.hi, sign);
+  if (std::isinf(m.e) && !m.nan) return vast_extremum(row, sign);
   Element out{sign * m.v, m.e, sign > 0 ? m.lo : m.hi, sign > 0 ? m.hi : m.lo};
   if (!m.nan || std::isnan(out.lo)) return out;  // NaN: no bound, whatever else the row holds
   if (settings_.nan == rows::NanMode::propagate) return {kNan, 0, 0, 0};

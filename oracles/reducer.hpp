@@ -77,6 +77,11 @@ class Reducer {
   bool representable(double x) const;
   Element extremum(const Row& row, double sign, bool& saw_nan) const;
 
+  // reduce_vast.cpp: what no double holds (docs/judging/overflow.md)
+  Element vast_sum(const Row& row) const;
+  Element far_sum(const Row& row) const;
+  Element vast_extremum(const Row& row, double sign) const;
+
   // reduce_variance.cpp
   /// Welford's updates m + (x - m) / k, and Chan's merges of partial means: every step rounds, also
   /// where the sum would be exact. Each is a weighted average of what it takes, and adds at most
