@@ -5,6 +5,7 @@
 // reals have a file each.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "oracles/accept.hpp"
@@ -37,6 +38,13 @@ bool was_kept(const Reading& reading, const EvaluationSettings& plain, double go
 /// An element passed by this reading alone: counts it, and asks for the policies that would have
 /// told.
 void accept_reading(CaseState& state, const Reading& reading);
+
+/// What elements of a node may hold over a chunk after an overflow, in the widened reading that the
+/// rows have; empty where none is possible.
+const std::vector<OverflowSet>& overflow_sets(CaseState& state, int node, const Chunk& chunk);
+/// Of such an element: what the kernel wrote follows from an overflow.
+bool follows_overflow(const std::vector<OverflowSet>& sets, int64_t at, const FormulaRoot& root,
+                      DType type, const Cell& got);
 
 /// Judges every output of a case.
 Verdict judge_case(CaseState& state);
@@ -150,10 +158,13 @@ class CaseJudge {
   Decision decided(const Cell& c, const Margins& m, const Open& open) const;
   double times_allowed(const Open& open) const;
   Decision first_decision(const Open& open) const;
-  /// Of an element whose error is infinite, and its deviation on one side, the other side is a limit
-  /// of what a correct kernel gives: e^x beyond double's range, and its logarithm.
+  /// Of an element whose error is infinite, and its deviation on one side, the other side is a
+  /// limit of what a correct kernel gives: e^x beyond double's range, and its logarithm.
   bool short_of_limit(const Cell& c, const Open& open) const;
   Decision higher_decision(const Open& open);
+  /// Where a limit alone is known in the first tier and the last one knows the exact value: a finite
+  /// number is right near it, as far off, relatively, as the limit's deviation is.
+  std::optional<Decision> decide_vast(const Open& open, const Chunk& single);
   /// False: of e^x, x > 2^29, and what is made of it a limit alone is known, which may not decide.
   bool known_to_last_tier(const Open& open);
   void count_accepted(const Open& open);

@@ -108,8 +108,11 @@ void CaseJudge::judge_indices(const Node& node) {
 void CaseJudge::judge_codes(const Node& node) {
   const Value& value = rows_.at(root_->node, chunk_);
   const Value& a = rows_.at(node.args[0], chunk_);
+  // In a widened reading, only what follows from an overflow is added to the plain one.
+  const std::vector<OverflowSet>* overflows =
+      rows_.settings().widen ? &overflow_sets(state_, node.args[0], chunk_) : nullptr;
   each_written(value, [&](int64_t place, int64_t at) {
-    const CodeRange range = accepted_codes(node, settings_.cast_overflow, a.v[at], element(a.e, at),
+    const CodeRange range = accepted_codes(node, settings_.cast_overflow, a.v[at], known_error(a, at),
                                            element(a.lo, at), element(a.hi, at));
     if (range.missing_policy) ask(kAskCast);
     const __int128 got = to_integer(output_->dtype, got_bits(place));
@@ -118,10 +121,15 @@ void CaseJudge::judge_codes(const Node& node) {
                           a.v[at] <= static_cast<double>(range.high) + 1;
       observe(place, inside ? a.v[at] : static_cast<double>(range.low), range.bounded);
     }
-    if (!range.bounded)
+    if (overflows != nullptr) {
+      const bool follows = !overflows->empty() && holds_code((*overflows)[static_cast<size_t>(at)],
+                                                             node, settings_.cast_overflow, got);
+      if (!follows) suspect(place, "R15");
+    } else if (!range.bounded) {
       without_bound(place);
-    else if (!range.holds(got))
+    } else if (!range.holds(got)) {
       suspect(place, "R15");
+    }
   });
 }
 

@@ -147,8 +147,25 @@ Decision decide_higher(CaseState& state, int node, bool saturates, DType type, c
 
 Decision CaseJudge::higher_decision(const Open& open) {
   const Chunk single = element_chunk(formula_.graph, rows_, *output_, coordinates(open.place));
+  if (const auto near = decide_vast(open, single)) return *near;
   return decide_higher(state_, root_->node, root_->saturates, output_->dtype, cell(open), single,
                        open.lo, open.hi);
+}
+
+std::optional<Decision> CaseJudge::decide_vast(const Open& open, const Chunk& single) {
+  const Cell got = cell(open);
+  const bool from_below = std::isfinite(open.lo) && open.hi == HUGE_VAL;
+  const bool from_above = std::isfinite(open.hi) && open.lo == HUGE_VAL;
+  const bool last = options_.last_tier == Tier::multiprecision;
+  if (open.e != HUGE_VAL || !(from_below || from_above) || !std::isfinite(got.value) || !last)
+    return std::nullopt;
+  ExactTier& tier = *formula_.multiprecision;
+  const Margins known = tier.margins(rows_, root_->node, single, got, open.lo, open.hi);
+  if (known.nan || known.infinite != 0 || std::isinf(known.value_error)) return std::nullopt;
+  const double inner = from_below ? open.lo : open.hi;
+  const double by = inner * std::max(1.0, std::fabs(known.value / open.v) * rows::kOutward);
+  if (std::isnan(by)) return std::nullopt;
+  return decided(got, tier.margins(rows_, root_->node, single, got, by, by), {0, 0, 0, 0, by, by});
 }
 
 bool CaseJudge::known_to_last_tier(const Open& open) {
@@ -257,6 +274,18 @@ EvaluationSettings settings_in(const Reading& reading, const EvaluationSettings&
   return other;
 }
 
+const std::vector<OverflowSet>& overflow_sets(CaseState& state, int node, const Chunk& chunk) {
+  Overflows& overflows = state.formula.overflows;
+  const RowEvaluator& rows = state.formula.rows;
+  overflows.start(rows.case_number(), state.instance, &state.outputs, rows.settings());
+  return overflows.at(node, chunk);
+}
+
+bool follows_overflow(const std::vector<OverflowSet>& sets, int64_t at, const FormulaRoot& root,
+                      DType type, const Cell& got) {
+  return !sets.empty() && holds(sets[static_cast<size_t>(at)], type, got, root.saturates);
+}
+
 bool was_kept(const Reading& reading, const EvaluationSettings& plain, double got) {
   const double normal = std::ldexp(1.0, format_of(plain.arithmetic).min_exponent);
   return reading.flush && got != 0 && std::fabs(got) < normal;
@@ -284,6 +313,11 @@ std::vector<CaseJudge::Open> CaseJudge::judge_again(const std::vector<Open>& rej
     Decision decision = Decision::rejected;
     if (differs) decision = decided(got, margins_of(got, wide.v, wide.e, wide.lo, wide.hi), wide);
     if (differs && decision == Decision::doubt) decision = higher_decision(wide);
+    if (reading.widen && decision == Decision::accepted) {
+      const auto& sets = overflow_sets(state_, root_->node, chunk_);
+      if (!follows_overflow(sets, open.at, *root_, output_->dtype, got))
+        decision = Decision::rejected;
+    }
     if (decision == Decision::rejected) left.push_back(open);
     if (decision == Decision::doubt) undecided(open.place);
     if (decision == Decision::accepted) accept_reading(state_, reading);

@@ -168,6 +168,19 @@ CodeRange accepted_codes(const Node& conversion, std::optional<CastOverflowPolic
   return out;
 }
 
+bool holds_code(const OverflowSet& set, const Node& conversion,
+                std::optional<CastOverflowPolicy> overflow, __int128 code) {
+  const auto from = [&](double v, double hi) {
+    const CodeRange range = accepted_codes(conversion, overflow, v, 0, 0, hi);
+    return !range.bounded || range.holds(code);
+  };
+  const double infinity = HUGE_VAL;
+  if (set.reals() && std::isfinite(set.low) && from(set.low, set.high - set.low)) return true;
+  if (set.reals() && !std::isfinite(set.low)) return true;  // without a limit below
+  return (set.up && from(infinity, 0)) || (set.down && from(-infinity, 0)) ||
+         (set.nan && from(std::nan(""), 0));
+}
+
 Cell saturated_cell(DType type, Cell cell) {
   const double largest = format_of(type).largest;
   if (cell.value == largest) cell.above = HUGE_VAL;

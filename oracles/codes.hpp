@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "kernels_under_test/contract.hpp"
-#include "oracles/accept.hpp"
 #include "oracles/graph.hpp"
+#include "oracles/overflow_set.hpp"
 #include "oracles/rows.hpp"
 
 namespace assay {
@@ -55,6 +55,10 @@ struct CodeRange {
 };
 CodeRange accepted_codes(const Node& conversion, std::optional<CastOverflowPolicy> overflow,
                          double v, double e, double lo, double hi);
+
+/// Some member of the set converts to this code, or to what nothing is documented for.
+bool holds_code(const OverflowSet& set, const Node& conversion,
+                std::optional<CastOverflowPolicy> overflow, __int128 code);
 
 /// What a number with this whole part, beyond the type, may wrap to: its low bits, or those of the
 /// number nearest to it in an integer type that holds `type` and has `narrowest` bits or more, to

@@ -95,14 +95,18 @@ struct DoubleDouble {
   static bool is_zero(const Pair& a) { return a.hi == 0 && a.lo == 0; }
   static int infinity(const Pair& a) { return std::isinf(a.hi) ? (a.hi > 0 ? 1 : -1) : 0; }
   static double to_double(const Pair& a) { return a.hi; }
-  static long double to_long_double(const Pair& a) {
+  using Bound = long double;
+  static Bound to_bound(const Pair& a) {
     return static_cast<long double>(a.hi) + static_cast<long double>(a.lo);
+  }
+  static Pair from_bound(Bound e) {
+    return from(static_cast<double>(e) * (1 + 0x1p-50) + 0x1p-1074);
   }
 
   // Sums err by at most 3 u^2, products by 5 u^2, quotients by 10 u^2 of the result, u = 2^-53
   // (Joldes, Muller & Popescu 2017): below 2^-98 also when a sum cancels. Parts that are subnormal
   // err by half of the smallest subnormal each, a product and its residue in at most eight places.
-  static long double scaled_unit(const Pair& a) { return std::fabs(a.hi) * 0x1p-98 + 0x1p-1070; }
+  static Bound scaled_unit(const Pair& a) { return std::fabs(a.hi) * 0x1p-98 + 0x1p-1070; }
 
   // Sums of plain doubles are pairs.
   static bool exact_sum(const Pair& a, const Pair& b, const Pair&) {

@@ -100,6 +100,10 @@ struct Value {
   Scratch<uint8_t> own_status;
 };
 
+inline double known_error(const Value& x, int64_t k) {
+  return rows::known_error(x.v[k], element(x.e, k), element(x.lo, k), element(x.hi, k));
+}
+
 /// An element that is not negative is 0, exactly and in a correct kernel.
 inline bool certainly_zero(const Value& x, int64_t k) {
   return x.v[k] == 0 && element(x.hi, k) == 0 && element(x.e, k) == 0;
@@ -140,6 +144,10 @@ class RowEvaluator {
   void restart(const EvaluationSettings& settings);
 
   const Value& at(int node, const Chunk& chunk);
+  /// A node alone, from what the caller has put in place of its arguments' arrays.
+  void apply(int node, const Chunk& chunk, const EvaluationSettings& settings, Value& out);
+  Value& argument(int node) { return values_[static_cast<size_t>(node)]; }
+
   /// Extent of every dimension in this case.
   const std::vector<int64_t>& extents() const { return extents_; }
   const EvaluationSettings& settings() const { return settings_; }
@@ -153,6 +161,7 @@ class RowEvaluator {
  private:
   friend class NodeWork;
   void find_extents();
+  void evaluate(const Node& node, const Chunk& chunk, Value& out);
   const Graph& graph_;
   const Instance* instance_ = nullptr;
   const OutputReader* outputs_ = nullptr;

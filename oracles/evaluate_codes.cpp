@@ -12,10 +12,9 @@ void NodeWork::conversion() {
   const int64_t size = std::max<int64_t>(out_.grid.size, 1);
   __int128* out = out_.own_i.get(size);
   uint8_t* status = out_.own_status.get(size);
-  const auto at = [](const double* array, int64_t k) { return array == nullptr ? 0 : array[k]; };
   for (int64_t k = 0; k < out_.grid.size; ++k) {
     const CodeRange range = accepted_codes(node_, evaluator_.settings_.cast_overflow, a.v[k],
-                                           at(a.e, k), at(a.lo, k), at(a.hi, k));
+                                           known_error(a, k), element(a.lo, k), element(a.hi, k));
     out[k] = range.low;
     status[k] = range.bounded && range.single() ? kKnown : kUndefined;
   }

@@ -29,6 +29,9 @@ void NodeWork::forms() {
       const bool same_kind = std::isfinite(v)
                                  ? std::isfinite(other.v[k])
                                  : v == other.v[k] || (std::isnan(v) && std::isnan(other.v[k]));
+      // Limits of one number, which each form knows in its own way.
+      const bool one_limit = v == other.v[k] || (std::isfinite(element(first.e, k)) &&
+                                                 std::isfinite(element(other.e, k)));
       double away = 0;  // of the form's own value
       double slack = 0;
       if (near && std::isfinite(v) && std::isfinite(other.v[k])) {
@@ -37,7 +40,7 @@ void NodeWork::forms() {
       }
       const double below = element(other.lo, k) - away + slack;
       const double above = element(other.hi, k) + away + slack;
-      const bool bounded = same_kind && !std::isnan(below) && !std::isnan(above) &&
+      const bool bounded = same_kind && (near || one_limit) && !std::isnan(below) && !std::isnan(above) &&
                            !std::isnan(lo[k]) && !std::isnan(hi[k]);
       lo[k] = bounded ? std::max(lo[k], below) : none;
       hi[k] = bounded ? std::max(hi[k], above) : none;

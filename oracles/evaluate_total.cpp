@@ -127,12 +127,14 @@ void NodeWork::total() {
     const Shape& shape = shapes[static_cast<size_t>(k)];
     const double growth = errs() ? shape.growth() : 0;
     const double flushed = settings.flush && errs() ? shape.terms * rounding.min_normal : 0;
-    if (!std::isfinite(written.v[k])) {
+    const bool vast = rows::vast_limit(written.v[k], element(written.e, k),
+                                       element(written.lo, k), element(written.hi, k)) > 0;
+    if (!std::isfinite(written.v[k]) || vast) {
       lo[k] = element(written.lo, k);
       hi[k] = element(written.hi, k);
       // Finite terms of the other sign may overflow before they meet it.
       const double against = written.v[k] > 0 ? t.down : t.up;
-      if (settings.widen && std::isinf(written.v[k]) && against >= limit) lo[k] = hi[k] = kNan;
+      if (settings.widen && !std::isnan(written.v[k]) && !(against < limit)) lo[k] = hi[k] = kNan;
       continue;
     }
     const double all = t.magnitude + std::max(t.lo, t.hi);

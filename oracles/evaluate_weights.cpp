@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "oracles/accuracy_table.hpp"
+#include "oracles/hull.hpp"
 #include "oracles/node_work.hpp"
 
 namespace assay {
@@ -71,22 +72,6 @@ class BlockMaxima {
 
 }  // namespace
 
-namespace {
-
-/// Between what averaged values lie.
-struct Hull {
-  double least = kInfinity;
-  double most = -kInfinity;
-  bool bounded = true;  ///< every weight that counts has a bound
-
-  void add(const Value& w, int64_t kw, double low, double high) {
-    if (certainly_zero(w, kw)) return;
-    bounded &= !std::isnan(element(w.lo, kw)) && !std::isnan(element(w.hi, kw));
-    least = low < least || std::isnan(low) ? low : least;
-    most = high > most || std::isnan(high) ? high : most;
-  }
-};
-
 Hull hull_of_line(const Value& w, int64_t kw, const Value& t, int64_t kt, const Grid& reduced) {
   Hull hull;
   for_runs<2>(reduced, {&w.grid, &t.grid},
@@ -101,7 +86,14 @@ Hull hull_of_line(const Value& w, int64_t kw, const Value& t, int64_t kt, const 
   return hull;
 }
 
-}  // namespace
+/// A path of n additions and a rescaling a block in each sum, in tensor cores twice as coarse, and
+/// the declared roundings of w.
+HullSlack hull_slack(const Node& node, const EvaluationSettings& settings, int64_t n) {
+  const rows::Rounding rounding = rounding_of(settings.arithmetic, settings.flush);
+  const auto terms = static_cast<double>(n);
+  const double absolute = terms * rounding.eta;
+  return {8 * (terms + 4) * rounding.u + node.real + absolute, absolute};
+}
 
 /// Calls visit(line's first element in out_, in each argument) for every line of out_ along
 /// `along`.
@@ -224,18 +216,15 @@ void NodeWork::hull() {
   double* e = out_.own_e.get(size);
   double* lo = out_.own_lo.get(size);
   double* hi = out_.own_hi.get(size);
-  const rows::Rounding rounding = rounding_of(settings.arithmetic, settings.flush);
   const Grid reduced = grid_of(node_.reduced, chunk_);
   const bool share = !node_.share_of.empty();
-  const auto n = static_cast<double>(share ? grid_of(node_.share_of, chunk_).size : reduced.size);
-  // A path of n additions and a rescaling a block in each sum, in tensor cores twice as coarse, and
-  // the declared roundings of w.
-  const double relative = 8 * (n + 4) * rounding.u + node_.real + n * rounding.eta;
-  const double absolute = n * rounding.eta;
   // The weight of the kernel's own maximum is 1, so that the divisor is never 0, unless it has the
   // rounding of a prescaled exponent.
   const bool may_vanish = node_.weight > 1;
-  const auto clip = [&](int64_t to, int64_t at, const Hull& hull) {
+  const auto [relative, absolute] =
+      hull_slack(node_, settings, share ? grid_of(node_.share_of, chunk_).size : reduced.size);
+  const auto clip = [&, relative = relative, absolute = absolute](int64_t to, int64_t at,
+                                                                  const Hull& hull) {
     const double v = q.v[at];
     const double largest = std::max(std::fabs(hull.least), std::fabs(hull.most));
     if (!std::isfinite(largest) || !hull.bounded) return;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "oracles/evaluate.hpp"
+#include "oracles/overflow.hpp"
 #include "oracles/tier.hpp"
 #include "oracles/verdict.hpp"
 
@@ -17,10 +18,12 @@ struct CompiledFormula {
   explicit CompiledFormula(Graph g)
       : graph(std::move(g)),
         rows(graph),
+        overflows(graph),
         double_double(make_double_double_tier(graph)),
         multiprecision(make_multiprecision_tier(graph)) {}
   Graph graph;
   RowEvaluator rows;
+  Overflows overflows;
   std::unique_ptr<ExactTier> double_double;
   std::unique_ptr<ExactTier> multiprecision;
 };

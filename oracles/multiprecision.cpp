@@ -301,10 +301,13 @@ struct Multiprecision {
   static bool is_zero(const Num& a) { return a == 0; }
   static int infinity(const Num& a) { return (mp::isinf)(a) ? (a > 0 ? 1 : -1) : 0; }
   static double to_double(const Num& a) { return a.convert_to<double>(); }
-  static long double to_long_double(const Num& a) { return a.convert_to<long double>(); }
-  static long double scaled_unit(const Num& a) {
+  /// With exponents as wide as the numbers': e^x of a large x errs by more than any long double.
+  using Bound = mp::number<mp::cpp_bin_float<64, mp::digit_base_2>, mp::et_off>;
+  static Bound to_bound(const Num& a) { return Bound(a); }
+  static Num from_bound(const Bound& e) { return Num(e); }
+  static Bound scaled_unit(const Num& a) {
     const Num unit = mp::ldexp(Num(mp::abs(a)), -static_cast<int>(kBits) + 2);
-    return unit.convert_to<long double>() + 0x1p-16000L;
+    return Bound(unit) + 0x1p-16000L;
   }
   static bool exact_sum(const Num& a, const Num& b, const Num& s) {
     if (a == 0 || b == 0 || !(mp::isfinite)(s)) return true;

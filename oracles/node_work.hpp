@@ -84,7 +84,7 @@ class NodeWork {
   void flags(int seen);
   bool errs() const;  ///< this node's own error counts
 
-  // evaluate.cpp
+  // evaluate_leaves.cpp
   void constant();
   void dim_index();
   void load();
@@ -113,8 +113,10 @@ class NodeWork {
   void function();
   void choice();
   void from_integers();
+
+  // evaluate_comparison.cpp
   void comparison();
-  /// is_nan, is_inf: known where every value that a correct kernel may hold agrees.
+  /// is_nan, is_inf.
   void special_value();
 
   // evaluate_quotient.cpp

@@ -24,11 +24,12 @@ inline constexpr int kBlock = 256;
 /// Covers the roundings of one operation's bound: fewer than 64 nonnegative double operations.
 inline constexpr double kOutward = 1 + 0x1p-46;
 
-/// A number so large that of its exact value only a limit towards 0 is known (`vast`): v is that
-/// limit, e infinite, the deviation outwards infinite, and inwards it leaves a limit of what a
-/// correct kernel gives, which may be infinite. Every accumulator overflows to infinity there, but
-/// for f64's own last binades (docs/judging.md, "Exponential of a difference").
-inline constexpr double kLeastVast = 0x1p900;
+/// A number so large that of its exact value only a limit towards 0 is known (`vast`): e is infinite,
+/// and so is the deviation outwards; v less the deviation inwards is the limit, of the exact value
+/// and of a correct kernel's, which may be infinite: every accumulator overflows where one arises
+/// (docs/judging/overflow.md, "Numbers beyond double"). Below this a limit says little, and
+/// underflow is no longer relative.
+inline constexpr double kLeastVast = 1;
 /// What e^x, x > 709, gives: far enough from double's end for a sum of some.
 inline constexpr double kVastExponential = 0x1p1016;
 /// The inner deviation of such numbers, relative to v.
@@ -39,6 +40,12 @@ inline double vast_limit(double v, double e, double lo, double hi) {
   const double limit = std::fabs(v) - (v > 0 ? lo : hi);
   const bool open = e == HUGE_VAL && (v > 0 ? hi : lo) == HUGE_VAL;
   return open && limit >= kLeastVast / 2 && std::isfinite(v) ? limit : 0;
+}
+
+/// The oracle's own error where a deviation says how far a correct kernel's value is from v: a vast
+/// number's limit holds for the exact value too.
+inline double known_error(double v, double e, double lo, double hi) {
+  return vast_limit(v, e, lo, hi) > 0 ? 0 : e;
 }
 
 /// Arrays that are read; never null.

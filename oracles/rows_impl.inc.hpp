@@ -59,8 +59,11 @@ inline void put(Out o, int i, double v, double e, double lo, double hi, double i
   seen.allowance |= bits_of(lo) | bits_of(hi);
 }
 
+#include "oracles/rows_vast.inc.hpp"
+
 int add(int n, In a, In b, Out o) {
   Seen seen;
+  uint64_t far = 0;
 #pragma GCC ivdep
   for (int i = 0; i < n; ++i) {
     const double v = a.v[i] + b.v[i];
@@ -69,12 +72,15 @@ int add(int n, In a, In b, Out o) {
     const double lo = a.lo[i] + b.lo[i];
     const double hi = a.hi[i] + b.hi[i];
     put(o, i, v, in_e + lost, lo, hi, in_e, lo + hi, seen);
+    far |= finite(in_e) ? 0 : 1;
   }
+  if (far != 0) repair_vast_sum(n, a, b, 1, o);
   return seen.flags();
 }
 
 int sub(int n, In a, In b, Out o) {
   Seen seen;
+  uint64_t far = 0;
 #pragma GCC ivdep
   for (int i = 0; i < n; ++i) {
     const double v = a.v[i] - b.v[i];
@@ -83,7 +89,9 @@ int sub(int n, In a, In b, Out o) {
     const double lo = a.lo[i] + b.hi[i];
     const double hi = a.hi[i] + b.lo[i];
     put(o, i, v, in_e + lost, lo, hi, in_e, lo + hi, seen);
+    far |= finite(in_e) ? 0 : 1;
   }
+  if (far != 0) repair_vast_sum(n, a, b, -1, o);
   return seen.flags();
 }
 
@@ -98,44 +106,6 @@ inline void repair_infinite_product(int n, In a, In b, Out o) {
     const bool b_infinite = !finite(b.v[i]) && b.v[i] == b.v[i];
     if ((a_infinite && may_vanish(b, i)) || (b_infinite && may_vanish(a, i)))
       o.lo[i] = o.hi[i] = 0 / 0.0;
-  }
-}
-
-inline double limit_of(In x, int i) { return vast_limit(x.v[i], x.e[i], x.lo[i], x.hi[i]); }
-
-/// A vast number of that sign: neither it nor a correct kernel's is nearer to 0 than `limit`.
-inline void put_vast(Out o, int i, bool negative, double limit) {
-  const double size = limit < kVastExponential ? limit : kVastExponential;
-  o.v[i] = negative ? -size : size;
-  o.e[i] = 1 / 0.0;
-  o.lo[i] = negative ? 1 / 0.0 : size * kVastDeviation;
-  o.hi[i] = negative ? size * kVastDeviation : 1 / 0.0;
-}
-
-/// The least and the largest |x| of the exact value and a correct kernel's, where these agree to
-/// 2^-16 and have a sign; {0, infinity} otherwise. What a finite kernel's product then loses, at
-/// most 2^-16 of 2^1024, is within kVastDeviation.
-struct Sizes {
-  double least = 0;
-  double most = 1 / 0.0;
-};
-inline Sizes sizes_of(In x, int i) {
-  const double size = absolute(x.v[i]);
-  const double spread = x.e[i] + larger(x.lo[i], x.hi[i]);
-  if (!(spread <= size * 0x1p-16) || !finite(size) || size == 0) return {};
-  return {(size - spread) * (1 - 0x1p-50), (size + spread) * (1 + 0x1p-50)};
-}
-
-/// Products with a vast number stay vast, unless the other factor is small, or may be 0.
-inline void repair_vast_product(int n, In a, In b, Out o) {
-  for (int i = 0; i < n; ++i) {
-    const double limit_a = limit_of(a, i);
-    const double limit_b = limit_of(b, i);
-    if (limit_a == 0 && limit_b == 0) continue;
-    const double size_a = limit_a > 0 ? limit_a : sizes_of(a, i).least;
-    const double size_b = limit_b > 0 ? limit_b : sizes_of(b, i).least;
-    const double limit = size_a * size_b * (1 - 0x1p-50);
-    if (limit >= kLeastVast) put_vast(o, i, (a.v[i] < 0) != (b.v[i] < 0), limit);
   }
 }
 
@@ -213,7 +183,7 @@ int abs(int n, In a, Out o) {
     seen.allowance |= bits_of(lo) | bits_of(hi);
   }
   for (int i = 0; i < n && any_vast != 0; ++i)
-    if (const double limit = limit_of(a, i); limit >= kLeastVast) put_vast(o, i, false, limit);
+    if (limit_of(a, i) > 0) keep_limit(a, i, false, o);
   return seen.flags();
 }
 
@@ -228,25 +198,6 @@ inline void repair_nan(int n, In a, In b, NanMode mode, Out o) {
       o.hi[i] = a_nan ? b.hi[i] : a.hi[i];
       o.e[i] = a_nan ? b.e[i] : a.e[i];
     }
-  }
-}
-
-/// A vast operand is the maximum, or takes no part, where the other one is surely on its inner
-/// side.
-inline void repair_vast_maximum(int n, In a, In b, Out o) {
-  const auto one = [&](In x, In y, int i) {
-    const double limit = limit_of(x, i);
-    if (limit == 0) return;
-    if (x.v[i] > 0 && y.v[i] + (y.e[i] + y.hi[i]) < limit) put_vast(o, i, false, limit);
-    if (x.v[i] > 0 || !(y.v[i] - (y.e[i] + y.lo[i]) > -limit)) return;
-    o.v[i] = y.v[i];
-    o.e[i] = y.e[i];
-    o.lo[i] = y.lo[i];
-    o.hi[i] = y.hi[i];
-  };
-  for (int i = 0; i < n; ++i) {
-    one(a, b, i);
-    one(b, a, i);
   }
 }
 
@@ -315,6 +266,7 @@ inline double root_taint(double x, double e, double hi, double dev) {
 
 int sqrt(int n, In a, double least, Out o) {
   Seen seen;
+  uint64_t far = 0;
 #pragma GCC ivdep
   for (int i = 0; i < n; ++i) {
     const double x = a.v[i];
@@ -333,12 +285,15 @@ int sqrt(int n, In a, double least, Out o) {
     const double hi = dev == 0 ? 0 : end < 0 ? any : top - v + slack;
     const double lo = dev == 0 ? 0 : end < 0 ? any : v - __builtin_sqrt(end) + slack;
     put(o, i, v, e, lo, hi, a.e[i], root_taint(x, a.e[i], a.hi[i], dev), seen);
+    far |= finite(a.e[i]) ? 0 : 1;
   }
+  if (far != 0) repair_vast_root(n, a, o);
   return seen.flags();
 }
 
 int rsqrt(int n, In a, double least, Out o) {
   Seen seen;
+  uint64_t far = 0;
 #pragma GCC ivdep
   for (int i = 0; i < n; ++i) {
     const double x = a.v[i];
@@ -356,7 +311,9 @@ int rsqrt(int n, In a, double least, Out o) {
                       : end < 0 ? any
                                 : v - 1 / __builtin_sqrt(x + a.e[i] + a.hi[i]) + slack;
     put(o, i, v, spread + v * 0x1p-51, lo, hi, a.e[i], root_taint(x, a.e[i], a.hi[i], dev), seen);
+    far |= finite(a.e[i]) ? 0 : 1;
   }
+  if (far != 0) repair_vast_reciprocal_root(n, a, o);
   return seen.flags();
 }
 
@@ -373,7 +330,7 @@ void hoist(int n, In dividend, In quotient, double relative, double absolute_par
     const double known = absolute(v) + quotient.e[i];
     const double own_lo = factor * (known + lo[i]) + absolute_part * size;
     const double own_hi = factor * (known + hi[i]) + absolute_part * size;
-    const bool vast = (quotient.e[i] == 1 / 0.0) & (absolute(v) >= kLeastVast);  // has room for it
+    const bool vast = vast_limit(v, quotient.e[i], lo[i], hi[i]) > 0;  // has room for it
     const bool counts = finite(v) & (size != 0) & !vast;
     const double wider_lo = (lo[i] + own_lo) * kOutward;
     const double wider_hi = (hi[i] + own_hi) * kOutward;

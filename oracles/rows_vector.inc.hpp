@@ -102,16 +102,9 @@ ASSAY_INLINE Vec vproduct_residue(Vec a, Vec b, Vec p) {
 /// rows::vast_limit, for four.
 ASSAY_INLINE Vec inner_limit(const VecIn& b) { return vabs(b.v) - (b.v > 0 ? b.lo : b.hi); }
 ASSAY_INLINE Mask vast(const VecIn& b) {
-  const Mask open = (b.e == 1 / 0.0) & ((b.v > 0 ? b.hi : b.lo) == 1 / 0.0);
-  return open & (inner_limit(b) >= kLeastVast / 2) & vfinite(b.v);
-}
-
-/// Quotients of a vast number by one that is not stay vast, unless that is large.
-inline void repair_vast_quotient(int n, In a, In b, Out o) {
-  for (int i = 0; i < n; ++i) {
-    const double limit = limit_of(a, i) / sizes_of(b, i).most * (1 - 0x1p-50);
-    if (limit >= kLeastVast) put_vast(o, i, (a.v[i] < 0) != (b.v[i] < 0), limit);
-  }
+  const Vec outer = b.v > 0 ? b.hi : b.lo;
+  return (b.e == 1 / 0.0) & (outer == 1 / 0.0) & (inner_limit(b) >= kLeastVast / 2) &
+         vfinite(b.v);
 }
 
 struct VecSides {
@@ -325,9 +318,11 @@ int exp(int n, In x, const Accuracy& accuracy, const Rounding& rounding, Out o) 
     vput(o, i, count, v, e, lo, hi, h, reach, seen);
   });
   if (!any(far)) return seen.flags();
+  repair_vast_exponential(n, x, rounding.eta, o);
   // Exponents off by more than 1: expm1(h) <= h (1 + h) holds no longer; take the upper end itself.
   for (int i = 0; i < n; ++i) {
     const double up = x.hi[i];
+    if (limit_of(x, i) > 709) continue;
     if ((larger(up, x.lo[i]) <= 1 && x.e[i] <= 1) || !finite(o.v[i])) continue;
     const double down = x.lo[i];
     if (x.v[i] - x.e[i] - down > 709) continue;  // vast
@@ -401,6 +396,7 @@ int publish(int n, In x, const Accuracy& accuracy, const Rounding& rounding, Out
   const Vec any_value = splat(0 / 0.0);
   each_four(n, x, [&](const VecIn& a, int i, int count) {
     const VecIn f = load_four({o.v, o.e, o.lo, o.hi}, i, count);
+    const Mask is_vast = vast(f);
     const Vec spread = a.e + vlarger(a.lo, a.hi);
     const Vec most = vabs(a.v) + spread;
     const Vec least = vlarger(inner_limit(a) - (vast(a) ? zero : a.e), zero);
@@ -415,7 +411,7 @@ int publish(int n, In x, const Accuracy& accuracy, const Rounding& rounding, Out
     const Vec beyond_own = vanishes ? magnitude + own : any_value;
     const Vec known = documented ? own : beyond_own;
     const Mask beyond = (most > accuracy.high) & vfinite(most);
-    const Vec added = ((f.v == f.v) & (vfinite(f.v) | beyond)) ? known : zero;
+    const Vec added = ((f.v == f.v) & (vfinite(f.v) | beyond) & ~is_vast) ? known : zero;
     const Vec lo = (f.lo + added) * kOutward;
     const Vec hi = (f.hi + added) * kOutward;
     store_some(o.lo + i, lo, count);
@@ -448,8 +444,10 @@ MatchTotals match(int n, In x, const double* got, const MatchFormat& format, uin
     const Mask both_nan = (a.v != a.v) & (g != g) & (wide == 0);
     const Mask same_infinity = (a.v == g) & ~vfinite(a.v) & (wide == 0);
     const Mask good = near | both_nan | same_infinity;
-    // Vast numbers are judged by their limit: infinity alone is right.
-    const Mask is_weak = (wide > 0.25 * vlarger(vabs(a.v), splat(format.weak_floor))) & ~vast(a);
+    // Beyond the format a vast number is judged by its limit: infinity alone is right.
+    const Mask no_number = vast(a) & (inner_limit(a) > format.largest);
+    const Mask is_weak =
+        (wide > 0.25 * vlarger(vabs(a.v), splat(format.weak_floor))) & ~no_number;
     const Mask counts = near & ~is_weak & (dev > 0);
     const Vec over = vlarger(size - half, zero);
     const Vec used = counts ? over / dev : zero;

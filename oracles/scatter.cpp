@@ -129,14 +129,14 @@ class ScatterJudge {
         return;
       const Decision decision = decide_value(value, at, doubt);
       if (decision == Decision::doubt) doubts.push_back(doubt);
-      if (decision == Decision::accepted) accepted.insert(logical);
+      if (decision == Decision::accepted && follows(reading, doubt)) accepted.insert(logical);
     });
     state_.tally.verdict = counts;
     std::set<int64_t> open;
     for (const Doubt& doubt : doubts) {
       if (accepted.contains(doubt.logical)) continue;
       const Decision decision = decide_doubt(doubt);
-      if (decision == Decision::accepted) accepted.insert(doubt.logical);
+      if (decision == Decision::accepted && follows(reading, doubt)) accepted.insert(doubt.logical);
       if (decision == Decision::doubt) open.insert(doubt.logical);
     }
     for (const int64_t logical : accepted) {
@@ -146,6 +146,13 @@ class ScatterJudge {
     for (const int64_t logical : open)
       if (rejected_.erase(logical) > 0) state_.tally.undecided(output_, logical);
     state_.formula.rows.restart(state_.settings);
+  }
+
+  /// What a widened reading accepts follows from an overflow.
+  bool follows(const Reading& reading, const Doubt& doubt) {
+    if (!reading.widen || !is_floating(output_.dtype)) return true;
+    const auto& sets = overflow_sets(state_, root_.node, writers_.single(doubt.writer, doubt.k));
+    return follows_overflow(sets, 0, root_, output_.dtype, cell_of(doubt.bits));
   }
 
   Cell cell_of(uint64_t bits) const {

@@ -1,9 +1,9 @@
 // The evaluator of the higher tiers over a number type, included where that type is known.
 //
 // Traits: Num; from(double); from(int128); add, sub, mul, div, sqrt, negate; less; is_nan, infinity
-// (sign or 0); to_double, to_long_double; function_units; exact_sum(a, b, s), exact_product,
-// exact_quotient, exact_root: no rounding took place; scaled_unit(r): error of an operation that
-// rounds to r; function(name, x, y, ok).
+// (sign or 0); to_double; Bound, a number for errors, to_bound and from_bound; function_units;
+// exact_sum(a, b, s), exact_product, exact_quotient, exact_root: no rounding took place;
+// scaled_unit(r): error of an operation that rounds to r; function(name, x, y, ok).
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,8 @@ namespace assay {
 template <typename T>
 class TierEvaluator : public ExactTier {
   using Num = typename T::Num;
-  /// Errors reach below the smallest double: next to f64 subnormals they decide.
-  using Bound = long double;
+  /// Errors reach below the smallest double (next to f64 subnormals they decide) and far above.
+  using Bound = typename T::Bound;
   struct Element {
     Num v{};
     Bound e = 0;
@@ -69,7 +69,7 @@ class TierEvaluator : public ExactTier {
 
   /// The error of a margin: none where its sign is certain.
   static double doubt(const Element& margin) {
-    const bool certain = std::fabs(T::to_long_double(margin.v)) * (1 - 0x1p-50L) > margin.e;
+    const bool certain = size_of(T::to_bound(margin.v)) * (1 - 0x1p-50L) > margin.e;
     return certain ? 0 : upwards(margin.e);
   }
 
@@ -108,10 +108,9 @@ class TierEvaluator : public ExactTier {
     return T::scaled_unit(r);
   }
 
+  static Bound size_of(const Bound& x) { return x < 0 ? Bound(-x) : x; }
   static Bound outward(Bound e) { return e * (1 + 0x1p-46L); }
-  static Bound size(const Element& x) {
-    return std::fabs(T::to_long_double(x.v)) * (1 + 0x1p-50L) + x.e;
-  }
+  static Bound size(const Element& x) { return size_of(T::to_bound(x.v)) * (1 + 0x1p-50L) + x.e; }
 
   static Element settle_special(Element r, Bound in_error) {
     if (T::is_nan(r.v) || T::infinity(r.v) != 0) r.e = in_error - in_error;
@@ -121,42 +120,43 @@ class TierEvaluator : public ExactTier {
   static Element add(const Element& a, const Element& b) {
     const Num s = T::add(a.v, b.v);
     const Bound e = a.e + b.e + rounding(s, T::exact_sum(a.v, b.v, s));
-    return settle_special({s, e == 0 ? 0 : outward(e)}, a.e + b.e);
+    return settle_special({s, e == 0 ? Bound(0) : outward(e)}, a.e + b.e);
   }
   static Element negated(const Element& a) { return {T::negate(a.v), a.e}; }
   static Element sub(const Element& a, const Element& b) { return add(a, negated(b)); }
 
   static Element mul(const Element& a, const Element& b) {
     const Num p = T::mul(a.v, b.v);
-    const Bound spread = a.e == 0 && b.e == 0 ? 0 : a.e * size(b) + b.e * size(a);
+    const Bound spread = a.e == 0 && b.e == 0 ? Bound(0) : Bound(a.e * size(b) + b.e * size(a));
     const Bound e = spread + rounding(p, T::exact_product(a.v, b.v));
-    return settle_special({p, e == 0 ? 0 : outward(e)}, a.e + b.e);
+    return settle_special({p, e == 0 ? Bound(0) : outward(e)}, a.e + b.e);
   }
 
   static Element div(const Element& a, const Element& b) {
     const Num q = T::div(a.v, b.v);
     Bound spread = 0;
     if (a.e != 0 || b.e != 0) {
-      const Bound least = std::fabs(T::to_long_double(b.v)) * (1 - 0x1p-50L) - b.e;
-      spread =
-          least > 0 ? (a.e + size({q, 0}) * b.e) / least : std::numeric_limits<Bound>::infinity();
+      const Bound least = size_of(T::to_bound(b.v)) * (1 - 0x1p-50L) - b.e;
+      spread = least > 0 ? Bound((a.e + size({q, 0}) * b.e) / least)
+                         : std::numeric_limits<Bound>::infinity();
     }
     const bool is_exact = T::infinity(b.v) != 0 || T::exact_quotient(a.v, b.v, q);
     const Bound e = spread + rounding(q, is_exact);
-    return settle_special({q, e == 0 ? 0 : outward(e)}, a.e + b.e);
+    return settle_special({q, e == 0 ? Bound(0) : outward(e)}, a.e + b.e);
   }
 
   static Element root(const Element& a) {
     const Num r = T::sqrt(a.v);
     Bound spread = 0;
     if (a.e != 0) {
-      const Bound x = T::to_long_double(a.v);
-      const Bound below = std::max(Bound{0}, x * (1 - 0x1p-50L) - a.e);
+      const Bound x = T::to_bound(a.v);
+      const Bound below = std::max<Bound>(0, x * (1 - 0x1p-50L) - a.e);
       // |sqrt(x + d) - sqrt(x)| <= d / (2 sqrt(least)), and <= sqrt(d) when least is 0.
-      spread = below > 0 ? a.e / (2 * std::sqrt(below)) : std::sqrt(2 * a.e + x);
+      using std::sqrt;
+      spread = below > 0 ? Bound(a.e / (2 * sqrt(below))) : Bound(sqrt(Bound(2 * a.e + x)));
     }
     const Bound e = spread + rounding(r, T::exact_root(a.v, r));
-    return settle_special({r, e == 0 ? 0 : outward(e)}, a.e);
+    return settle_special({r, e == 0 ? Bound(0) : outward(e)}, a.e);
   }
 
   static Element function(const Node& node, const Element& x, const Element& y) {
@@ -169,7 +169,7 @@ class TierEvaluator : public ExactTier {
     Bound e = T::function_units * rounding(f, is_exact);
     if (x.e != 0 || (y.e != 0 && find_function(node.text)->arguments == 2))
       e += spread_of(node, x, f);
-    return settle_special({f, e == 0 ? 0 : outward(e)}, x.e);
+    return settle_special({f, e == 0 ? Bound(0) : outward(e)}, x.e);
   }
 
   /// Error that x.e makes in f(x), from the function's shape.
@@ -178,15 +178,15 @@ class TierEvaluator : public ExactTier {
     if (info.shape == Shape::other) return std::numeric_limits<Bound>::infinity();
     if (info.shape == Shape::lipschitz) return static_cast<Bound>(info.slope) * x.e;
     Bound spread = 0;
-    for (const double by : {upwards(x.e), -upwards(x.e)}) {
+    const Num by = T::from_bound(outward(x.e));
+    for (const Num& away_by : {by, T::negate(by)}) {
       bool known = true;
       bool is_exact = false;
-      const Num end =
-          T::function(node.text, T::add(x.v, T::from(by)), T::from(0.0), known, is_exact);
-      if (!known) return std::numeric_limits<Bound>::infinity();
+      const Num end = T::function(node.text, T::add(x.v, away_by), T::from(0.0), known, is_exact);
+      if (!known || T::is_nan(end)) return std::numeric_limits<Bound>::infinity();
       const Num away = T::sub(end, f);
-      spread = std::max(spread, std::fabs(T::to_long_double(away)) * (1 + 0x1p-40L) +
-                                    2 * T::function_units * rounding(end, false));
+      spread = std::max<Bound>(spread, size_of(T::to_bound(away)) * (1 + 0x1p-40L) +
+                                           2 * T::function_units * rounding(end, false));
     }
     return spread;
   }

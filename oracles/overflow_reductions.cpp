@@ -1,0 +1,262 @@
+// After an overflow: choices, reductions, and what stands for several ways of computing a number.
+#include <algorithm>
+#include <cmath>
+
+#include "oracles/hull.hpp"
+#include "oracles/overflow.hpp"
+#include "oracles/walk.hpp"
+
+namespace assay {
+
+void Overflows::choice(int id) {
+  const Node& node = graph_.nodes[static_cast<size_t>(id)];
+  const Value& c = plain(node.args[0]);
+  const Value& wide = widened_.at(node.args[0], chunk_);
+  const Value& a = plain(node.args[1]);
+  const Value& b = plain(node.args[2]);
+  const auto join_sets = [&](OverflowSet& out, int arg, int64_t k) {
+    if (any(arg)) out.join(sets(arg)[static_cast<size_t>(k)]);
+  };
+  const auto one = [&](int64_t k, int64_t kc, int64_t ka, int64_t kb) {
+    const auto status_of = [kc](const Value& x) {
+      return x.status == nullptr ? uint8_t{kKnown} : x.status[kc];
+    };
+    OverflowSet& out = sets(id)[static_cast<size_t>(k)];
+    const uint8_t status = status_of(c);
+    const bool same = status == status_of(wide) && c.i[kc] == wide.i[kc];
+    const bool known = same && status == kKnown;
+    if (!known || c.i[kc] != 0) join_sets(out, node.args[1], ka);
+    if (!known || c.i[kc] == 0) join_sets(out, node.args[2], kb);
+    if (same) return;
+    if (status_of(wide) == kUndefined) out.join(OverflowSet::anything());
+    out.join(element_set(a, ka));
+    out.join(element_set(b, kb));
+  };
+  for_runs<3>(plain(id).grid, {&c.grid, &a.grid, &b.grid},
+              [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
+                for (int64_t k = 0; k < n; ++k)
+                  one(done + k, offset[0] + k * stride[0], offset[1] + k * stride[1],
+                      offset[2] + k * stride[2]);
+              });
+}
+
+namespace {
+
+/// Calls visit(element of the result, element of the argument) for every term.
+template <typename Visit>
+void each_term(const Grid& out, const Grid& reduced, const Grid& argument, Visit visit) {
+  for_runs<1>(out, {&argument},
+              [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
+                for (int64_t k = 0; k < n; ++k)
+                  for_runs<1>(reduced, {&argument},
+                              [&](int64_t, int64_t m, const auto& first, const auto& step) {
+                                for (int64_t j = 0; j < m; ++j)
+                                  visit(static_cast<size_t>(done + k),
+                                        offset[0] + k * stride[0] + first[0] + j * step[0]);
+                              });
+              });
+}
+
+}  // namespace
+
+/// Of the terms each may turn out for itself: all that lies between the sums of the least and of
+/// the largest. What has become infinite stays so, or is NaN.
+void Overflows::sum(int id) {
+  const Node& node = graph_.nodes[static_cast<size_t>(id)];
+  const int from = node.args[0];
+  for (const int arg : node.args) place_plain(arg);
+  const Value& before = plain(id);
+  const Value& a = plain(from);
+  Value kept;
+  Value wide;
+  apply(id, true, wide);
+  std::vector<OverflowSet>& result = sets(id);
+  for (size_t k = 0; k < result.size(); ++k) {
+    const auto at = static_cast<int64_t>(k);
+    result[k] = overflow_of(before.v[at], element(before.e, at), deviations(before, at),
+                            deviations(wide, at), true);
+  }
+  if (!any(from)) return;
+  const std::vector<OverflowSet>& terms = sets(from);
+  Arrays& arrays = arrays_[static_cast<size_t>(from)];
+  arrays.resize(terms.size());
+  for (size_t k = 0; k < terms.size(); ++k) {
+    OverflowSet all = element_set(a, static_cast<int64_t>(k));
+    if (terms[k].reals()) all.join(terms[k]);
+    if (all.reals()) arrays.put(k, all);
+  }
+  Value& to = scratch_.argument(from);
+  to.v = arrays.v.data();
+  to.e = arrays.e.data();
+  to.lo = arrays.lo.data();
+  to.hi = arrays.hi.data();
+  to.least = -HUGE_VAL;
+  apply(id, false, kept);
+  apply(id, true, wide);
+  std::vector<OverflowSet> seen(result.size());  // of the terms
+  std::vector<bool> moved(result.size(), false);
+  std::vector<bool> infinite(result.size(), false);
+  each_term(before.grid, grid_of(node.reduced, chunk_), a.grid, [&](size_t k, int64_t term) {
+    const OverflowSet& set = terms[static_cast<size_t>(term)];
+    moved[k] = moved[k] || set.reals();
+    seen[k].join({HUGE_VAL, -HUGE_VAL, set.up, set.down, set.nan});
+    const OverflowSet own = element_set(a, term);
+    infinite[k] = infinite[k] || own.up || own.down || own.nan;
+  });
+  for (size_t k = 0; k < result.size(); ++k) {
+    const auto at = static_cast<int64_t>(k);
+    if (infinite[k] && (moved[k] || !seen[k].empty())) {
+      result[k] = OverflowSet::anything();
+      continue;
+    }
+    OverflowSet& out = result[k];
+    if (moved[k]) {
+      out.join(element_set(kept, at));
+      out.join(overflow_of(kept.v[at], element(kept.e, at), deviations(kept, at),
+                           deviations(wide, at), true));
+    }
+    out.nan |= (seen[k].up && (seen[k].down || out.down)) || (seen[k].down && out.up);
+    out.join(seen[k]);
+  }
+}
+
+void Overflows::extremum(int id) {
+  const Node& node = graph_.nodes[static_cast<size_t>(id)];
+  const int from = node.args[0];
+  if (!any(from)) return whole(id);
+  const bool smallest = node.op == Op::min;
+  const Value& a = plain(from);
+  std::vector<OverflowSet>& result = sets(id);
+  struct Ends {
+    double least = -HUGE_VAL;  ///< of the largest term
+    double most = -HUGE_VAL;
+    bool up = false;
+    bool nan = false;
+    bool some = false;  ///< a term has overflowed
+  };
+  std::vector<Ends> ends(result.size());
+  each_term(plain(id).grid, grid_of(node.reduced, chunk_), a.grid, [&](size_t k, int64_t term) {
+    const OverflowSet& set = sets(from)[static_cast<size_t>(term)];
+    OverflowSet all = element_set(a, term);
+    all.join(set);
+    if (smallest) all = all.negated();
+    Ends& e = ends[k];
+    e.some = e.some || !set.empty();
+    e.up = e.up || all.up;
+    e.nan = e.nan || all.nan;
+    const double low = all.down || all.nan ? -HUGE_VAL : all.reals() ? all.low : HUGE_VAL;
+    const double high = all.reals() ? all.high : -HUGE_VAL;
+    e.least = std::max(e.least, low);
+    e.most = std::max(e.most, high);
+  });
+  for (size_t k = 0; k < result.size(); ++k) {
+    const Ends& e = ends[k];
+    if (!e.some) continue;
+    OverflowSet out;
+    if (e.least <= e.most) out.low = e.least, out.high = e.most;
+    out.up = e.up;
+    out.down = e.least == -HUGE_VAL;
+    out.nan = e.nan && settings_.nan == rows::NanMode::propagate;
+    if (e.nan && settings_.nan != rows::NanMode::propagate) out = OverflowSet::anything();
+    result[k] = smallest ? out.negated() : out;
+  }
+}
+
+/// A correct kernel computes one of the forms.
+void Overflows::forms(int id) {
+  const Node& node = graph_.nodes[static_cast<size_t>(id)];
+  for (size_t form = 0; form < node.args.size(); ++form) {
+    const int arg = node.args[form];
+    if (node.text[form] == '.' || !any(arg)) continue;
+    for (size_t k = 0; k < sets(id).size(); ++k) sets(id)[k].join(sets(arg)[k]);
+  }
+}
+
+/// What the addition as written may give, and what any other order of its terms may.
+void Overflows::total(int id) {
+  const int written = graph_.nodes[static_cast<size_t>(id)].args[0];
+  const auto has_reals = [](const OverflowSet& set) { return set.reals(); };
+  if (any(written) && std::any_of(sets(written).begin(), sets(written).end(), has_reals))
+    return whole(id);
+  const Value& before = plain(id);
+  const Value& wide = widened_.at(id, chunk_);
+  for (size_t k = 0; k < sets(id).size(); ++k) {
+    const auto at = static_cast<int64_t>(k);
+    OverflowSet& out = sets(id)[k];
+    out = overflow_of(before.v[at], element(before.e, at), deviations(before, at),
+                      deviations(wide, at), true);
+    if (any(written)) out.join(sets(written)[k]);
+  }
+}
+
+void Overflows::whole(int id) {
+  const Node& node = graph_.nodes[static_cast<size_t>(id)];
+  const Value& before = plain(id);
+  const Value& wide = widened_.at(id, chunk_);
+  const bool moved =
+      std::any_of(node.args.begin(), node.args.end(), [this](int arg) { return any(arg); });
+  for (size_t k = 0; k < sets(id).size(); ++k) {
+    const auto at = static_cast<int64_t>(k);
+    const bool same_value = before.v[at] == wide.v[at] || std::isnan(before.v[at]);
+    const bool sums = node.op == Op::cumsum;
+    if (moved || !same_value)
+      sets(id)[k] = element_set(wide, at);
+    else
+      sets(id)[k] = overflow_of(before.v[at], element(before.e, at), deviations(before, at),
+                                deviations(wide, at), sums);
+  }
+}
+
+/// The factors of an online softmax where a maximum has overflowed: e^-inf, or NaN. Those that have
+/// not err by less than themselves.
+void Overflows::rescaled(int id) {
+  const Node& node = graph_.nodes[static_cast<size_t>(id)];
+  const int weight = node.args[0];
+  if (settings_.online <= 0 || !any(node.args[1])) {
+    if (any(weight)) whole(id);
+    return;
+  }
+  const Value& before = plain(id);
+  for (size_t k = 0; k < sets(id).size(); ++k) {
+    const auto at = static_cast<int64_t>(k);
+    OverflowSet& out = sets(id)[k];
+    if (any(weight)) out = sets(weight)[k];
+    if (std::isinf(element(before.hi, at)) || std::isnan(element(before.hi, at)))
+      out = OverflowSet::anything();
+    out.join({0, out.reals() ? std::max(0.0, 2 * out.high) : 0, true, false, true});
+  }
+}
+
+/// Whatever the weights are, a mean that is finite lies within the hull of what they average: the
+/// largest has the weight 1, or NaN. With `exp = "prescaled"` it may vanish.
+void Overflows::hull(int id) {
+  const Node& node = graph_.nodes[static_cast<size_t>(id)];
+  const int mean = node.args[0];
+  if (!any(mean)) return;
+  sets(id) = sets(mean);
+  const int weight = node.args[1];
+  const bool prescaled = node.weight > 1;
+  const bool share = !node.share_of.empty();
+  if (prescaled || (!share && any(node.args[2]))) return;
+  const Value& w = plain(weight);
+  const Value& t = share ? w : plain(node.args[2]);
+  const Grid reduced = grid_of(node.reduced, chunk_);
+  const HullSlack slack =
+      hull_slack(node, settings_, share ? grid_of(node.share_of, chunk_).size : reduced.size);
+  for_runs<2>(plain(id).grid, {&w.grid, &t.grid},
+              [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
+                for (int64_t k = 0; k < n; ++k) {
+                  OverflowSet& out = sets(id)[static_cast<size_t>(done + k)];
+                  const int64_t kw = offset[0] + k * stride[0];
+                  const int64_t kt = offset[1] + k * stride[1];
+                  const Hull hull = share ? Hull{0, 1, true} : hull_of_line(w, kw, t, kt, reduced);
+                  const double largest = std::max(std::fabs(hull.least), std::fabs(hull.most));
+                  if (!out.reals() || !hull.bounded || !std::isfinite(largest)) continue;
+                  const double by = (slack.relative * largest + slack.absolute) * rows::kOutward;
+                  out.low = std::max(out.low, hull.least - by);
+                  out.high = std::min(out.high, hull.most + by);
+                }
+              });
+}
+
+}  // namespace assay

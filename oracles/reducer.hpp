@@ -1,0 +1,120 @@
+// Private to the first tier: reduces one row. The allowances are primitives (docs/judging.md): they
+// are never found by running the formula's loop.
+#pragma once
+
+#include <cstdint>
+
+#include "oracles/node_work.hpp"
+
+namespace assay {
+
+/// One row of an argument, contiguous. Null: zeros.
+struct Row {
+  int64_t n = 0;
+  const double* v = nullptr;
+  const double* e = nullptr;
+  const double* lo = nullptr;
+  const double* hi = nullptr;
+};
+
+struct Element {
+  double v = 0;
+  double e = 0;
+  double lo = 0;
+  double hi = 0;
+};
+
+class Reducer {
+ public:
+  /// `errs` off: the terms' own allowances pass through, the reduction adds none.
+  Reducer(const Node& node, int64_t depth, const EvaluationSettings& settings,
+          const rows::Kernels& kernels, bool errs)
+      : node_(node),
+        depth_(static_cast<double>(depth)),
+        settings_(settings),
+        kernels_(kernels),
+        rounding_(rounding_of(settings.accumulate, settings.flush)),
+        others_(rounding_of(settings.arithmetic, settings.flush)),
+        own_(errs ? 1 : 0),
+        u_(rounding_.u * own_) {}
+
+  SumShape shape(int64_t n) const;
+  /// What one row brings to a total beside its sum.
+  JoiningSum joining(const Row& row) const;
+  Element reduce(const Row& row, bool& saw_nan) const;
+
+ private:
+  // reduce_sum.cpp
+  /// Products enter a tensor core unrounded: what lies below the accumulator's smallest subnormal
+  /// number may be lost although the products are multiples of a quantum.
+  bool exact(const Row& row, const rows::RowSum& s) const;
+  /// Relative to sum|t|. Any order: (n - 1) u (Jeannerod & Rump 2013). A path of h additions:
+  /// (1 + u/(1 + u))^h - 1 <= h u (1 + h u) for h u <= 1.
+  double growth(int64_t n) const;
+  /// Of one step of a tensor core, relative to the magnitudes that it adds: each of the k products
+  /// and the accumulator is cut to a multiple of 2^(-23 - e) of the largest, the sum to the
+  /// accumulator's precision.
+  double step_error() const;
+  /// Tensor cores cut to multiples of the smallest subnormal, and may drop smaller products; an
+  /// online softmax multiplies its sums once a block.
+  double underflow(int64_t n) const;
+  /// 2^p: the accumulator's precision, or that of a tensor core's adder where it is less.
+  double exact_limit() const;
+  double flushed(int64_t n) const;
+  /// growth sum|t| bounds every order of adding n terms; the terms' own deviations add.
+  Element sum(const Row& row) const;
+  /// An infinite sum is exact, unless finite terms can overflow the other way: then inf - inf.
+  Element not_finite(const Row& row, Element out, double reach) const;
+  /// The total is infinite; finite terms of the other sign may overflow before they meet it.
+  bool may_meet_opposite_infinity(const Row& row, double total) const;
+  /// A partial sum of the terms of one sign may be infinite: then so may be the total, or, with an
+  /// infinity of the other sign too, NaN.
+  void overflow(const Row& row, Element& out) const;
+  /// Division by n; a kernel may multiply by the rounded reciprocal instead, one rounding more.
+  double reciprocal(int64_t n) const;
+  /// A sum in a finer type may be rounded to that of the other operations before it is divided.
+  bool narrowed(const Element& s) const;
+  Element mean(const Row& row) const;
+  /// The type of the other operations holds x (Veltkamp's split; subnormals are left to the
+  /// rounding's bound).
+  bool representable(double x) const;
+  Element extremum(const Row& row, double sign, bool& saw_nan) const;
+
+  // reduce_vast.cpp: what no double holds (docs/judging/overflow.md)
+  Element vast_sum(const Row& row) const;
+  Element far_sum(const Row& row) const;
+  Element vast_extremum(const Row& row, double sign) const;
+
+  // reduce_variance.cpp
+  /// Welford's updates m + (x - m) / k, and Chan's merges of partial means: every step rounds, also
+  /// where the sum would be exact. Each is a weighted average of what it takes, and adds at most
+  /// 7 u max|x| (docs/judging.md).
+  Element running_mean(const Row& row) const;
+  /// Exactly, from the exact mean m.
+  rows::RowSum squared_differences(const Row& row, const Element& m) const;
+  /// Sums of squared differences by Welford and Chan: the increments of each step are differences
+  /// from running means, weighted; W bounds the sum of the weights in every tree.
+  Element running_variance(const Row& row) const;
+  /// Two passes: with a mean that is off by delta the kernel sees var + delta^2, and each of its
+  /// terms, their sum and the division round. One pass: E[x^2] - E[x]^2 cancels.
+  Element variance(const Row& row) const;
+  /// Squares of the elements (one pass) or of the differences may overflow.
+  void widen_variance(const Row& row, Element& out) const;
+
+  bool narrows() const { return settings_.arithmetic != settings_.accumulate; }
+  bool one_pass() const { return settings_.variance == VarianceForm::one_pass; }
+  bool welford() const { return settings_.variance == VarianceForm::welford; }
+  /// Underflow along the longest path: a step's four results, each half of the smallest subnormal.
+  double steps_eta() const { return depth_ * rounding_.eta * own_; }
+
+  const Node& node_;
+  const double depth_;
+  const EvaluationSettings& settings_;
+  const rows::Kernels& kernels_;
+  const rows::Rounding rounding_;  ///< of partial sums
+  const rows::Rounding others_;    ///< of what is done before and after them
+  const double own_;
+  const double u_;
+};
+
+}  // namespace assay
