@@ -49,15 +49,23 @@ bool is_judged(const OperandSpec& operand) {
   return operand.kind == OperandKind::output || operand.kind == OperandKind::inout;
 }
 
-/// Every expression that says what is right.
-void for_each_formula(const Contract& contract, const std::function<void(const Expr&)>& visit) {
-  for (const FormulaLine& line : contract.formula) {
-    visit(*line.expr);
-    for (const auto& [dimension, index] : line.scatter) visit(*index);
+/// Every expression of these lines, and of the relations.
+void for_each_expression(const Contract& contract, const std::vector<const FormulaLine*>& lines,
+                         const std::function<void(const Expr&)>& visit) {
+  for (const FormulaLine* line : lines) {
+    visit(*line->expr);
+    for (const auto& [dimension, index] : line->scatter) visit(*index);
   }
   for (const OracleSpec& oracle : contract.oracles)
     for (const OracleRole& role : oracle.roles)
       if (role.expr) visit(*role.expr);
+}
+
+/// Every expression that says what is right.
+void for_each_formula(const Contract& contract, const std::function<void(const Expr&)>& visit) {
+  std::vector<const FormulaLine*> lines;
+  for (const FormulaLine& line : contract.formula) lines.push_back(&line);
+  for_each_expression(contract, lines, visit);
 }
 
 // --- rows_independent ----------------------------------------------------------------------------
@@ -84,6 +92,30 @@ const Expr* mixes_rows(const Contract& contract, const Expr& node, const std::st
     if (const Expr* found = mixes_rows(contract, operand, rows, size)) return found;
   }
   return nullptr;
+}
+
+/// The formula's lines on which outputs with the dimension `rows` and relations depend; what other
+/// outputs sum over the rows is not compared.
+std::vector<const FormulaLine*> lines_of_rows(const Contract& contract, const std::string& rows) {
+  Names wanted;
+  const auto want = [&](const Expr& expr) {
+    for (const std::string& name : names_in(expr))
+      if (!contains(wanted, name)) wanted.push_back(name);
+  };
+  const auto along = [&](const Dimension& dimension) { return dimension.name == rows; };
+  for (const OperandSpec& operand : contract.args)
+    if (is_judged(operand) && std::any_of(operand.shape.begin(), operand.shape.end(), along))
+      wanted.push_back(operand.name);
+  for_each_expression(contract, {}, want);
+  std::vector<const FormulaLine*> lines;
+  for (size_t k = 0; k < wanted.size(); ++k) {
+    for (const FormulaLine& line : contract.formula) {
+      if (line.name != wanted[k]) continue;
+      lines.push_back(&line);
+      for_each_expression(contract, {&line}, want);
+    }
+  }
+  return lines;
 }
 
 /// Why the rows of the kernel cannot be independent along `rows`, by the operands; "" if they can.
@@ -119,7 +151,7 @@ void check_rows(const Contract& contract, const Property& property, const Source
                                 ")': the extent of this dimension is no plain size");
   if (const std::string why = rows_problem(contract, property.of, size->name); !why.empty())
     throw InputError(where, "'rows_independent(" + property.of + ")' cannot hold: " + why);
-  for_each_formula(contract, [&](const Expr& expr) {
+  for_each_expression(contract, lines_of_rows(contract, property.of), [&](const Expr& expr) {
     const Expr* at = mixes_rows(contract, expr, property.of, size->name);
     if (at == nullptr) return;
     throw InputError(where, "'rows_independent(" + property.of +

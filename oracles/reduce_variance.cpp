@@ -45,8 +45,9 @@ Element Reducer::running_mean(const Row& row) const {
   Element out{s.v / n, 0, 0, 0};
   if (!std::isfinite(s.v)) {
     Element total = not_finite(row, {s.v, s.e, 0, 0}, s.lo + s.hi);
-    // A mean that was infinite makes inf - inf of the next update.
-    if (std::isinf(s.v) && row.n > 1) total.lo = total.hi = kNan;
+    // A mean that was infinite makes inf - inf of the next update, and a merge by the difference
+    // with nothing inf x 0.
+    if (std::isinf(s.v)) total.lo = total.hi = kNan;
     return {out.v, 0, total.lo, total.hi};
   }
   out.e = (s.e / n + std::fabs(out.v) * 0x1p-52) * rows::kOutward;

@@ -95,7 +95,8 @@ int sub(int n, In a, In b, Out o) {
   return seen.flags();
 }
 
-/// Infinity times what may be 0 or of either sign in a correct kernel: any value, NaN included.
+/// Infinity times what may be 0 or of either sign in a correct kernel: any value, NaN included. An
+/// overflow on one side alone, times 0, is NaN on that side: no bound on either.
 inline void repair_infinite_product(int n, In a, In b, Out o) {
   const auto may_vanish = [](In x, int i) {
     const double dev = larger(x.lo[i], x.hi[i]);
@@ -104,7 +105,8 @@ inline void repair_infinite_product(int n, In a, In b, Out o) {
   for (int i = 0; i < n; ++i) {
     const bool a_infinite = !finite(a.v[i]) && a.v[i] == a.v[i];
     const bool b_infinite = !finite(b.v[i]) && b.v[i] == b.v[i];
-    if ((a_infinite && may_vanish(b, i)) || (b_infinite && may_vanish(a, i)))
+    const double both = o.lo[i] + o.hi[i];
+    if ((a_infinite && may_vanish(b, i)) || (b_infinite && may_vanish(a, i)) || both != both)
       o.lo[i] = o.hi[i] = 0 / 0.0;
   }
 }
@@ -137,9 +139,10 @@ int mul(int n, In a, In b, bool exact, Out o) {
     const double up_a = b_unsure ? s : b.v[i] >= 0 ? a.hi[i] : a.lo[i];
     const double down_a = b_unsure ? s : b.v[i] >= 0 ? a.lo[i] : a.hi[i];
     const double cross = ((s == 0) | (t == 0)) ? 0 : s * t;
-    any_odd |= finite(e) ? 0 : 1;
-    put(o, i, v, e, am * down_b + bm * down_a + cross, am * up_b + bm * up_a + cross,
-        a.e[i] + b.e[i], s + t, seen);
+    const double lo = am * down_b + bm * down_a + cross;
+    const double hi = am * up_b + bm * up_a + cross;
+    any_odd |= (finite(e) & (lo + hi == lo + hi)) ? 0 : 1;
+    put(o, i, v, e, lo, hi, a.e[i] + b.e[i], s + t, seen);
   }
   if (any_odd != 0) {
     repair_infinite_product(n, a, b, o);

@@ -19,6 +19,10 @@ namespace {
 /// warp but a barrier, short where warps may spin.
 constexpr int64_t kLongSlice = int64_t{1} << 18;
 constexpr int64_t kShortSlice = int64_t{1} << 12;
+/// Longest turn of a block among those that may wait for it, by the case's seed. A block whose
+/// turns are long publishes all that others wait for before any of them looks: of a scan that looks
+/// back over its predecessors, only short turns show it more than one.
+constexpr int64_t kTurns[] = {kShortSlice, int64_t{1} << 9, int64_t{1} << 6};
 /// Memory that resident blocks may take, and their greatest number; more, where those wait for
 /// blocks that have not begun.
 constexpr int64_t kResidentBytes = int64_t{64} << 20;
@@ -488,13 +492,17 @@ void Executor::run_blocks() {
                         : subset            ? static_cast<int64_t>(config_->blocks.size())
                                             : grid[0] * grid[1] * grid[2];
   const bool may_spin = !code_->subset_obstacle.empty();
-  const int64_t slice = may_spin ? kShortSlice : kLongSlice;
+  const uint64_t seed = config_->block_seed;
+  const bool uneven = may_spin && seed != 0;
+  const int64_t longest =
+      !may_spin ? kLongSlice : kTurns[uneven ? mix(seed) % std::size(kTurns) : 0];
   const int64_t bytes_each = warps * 2 * code_->frame_bytes + shared_bytes_ * 2 + 1;
   int64_t limit =
       std::clamp<int64_t>(kResidentBytes / bytes_each, 2, may_spin ? kResidentBlocks : 2);
   const int64_t most =
       may_spin ? std::max(limit, kMostResidentBytes / bytes_each) : limit;
   int64_t next = 0, turns = 0;
+  uint64_t turn = 0;
   stillness_.restart();
   for (;;) {
     std::unique_ptr<BlockState> block;
@@ -514,7 +522,10 @@ void Executor::run_blocks() {
     } else {
       return;
     }
-    if (run_block(*block, stillness_.watching() ? slice / kWatchedPart : slice)) {
+    int64_t slice = longest;
+    if (uneven) slice = 1 + static_cast<int64_t>(mix(seed + ++turn) % static_cast<uint64_t>(slice));
+    if (stillness_.watching()) slice = std::max<int64_t>(slice / kWatchedPart, 1);
+    if (run_block(*block, slice)) {
       recycle(std::move(block));
       stillness_.restart();
       turns = 0;

@@ -88,6 +88,34 @@ TEST(ContractProperties, OfRowsThatTheContractTies) {
   EXPECT_NE(derived.find("uses 'tiles'"), std::string::npos) << "by way of derive: " << derived;
 }
 
+TEST(ContractProperties, OfRowsThatAnotherOutputSums) {
+  // A backward pass: dx by rows, and the weights' gradient, which sums over them.
+  const std::string backward = R"toml(
+name = "backward"
+source = { cuda = "pool.cu", entry = "backward" }
+sizes = { rows = { min = 0, max = 700 }, cols = { min = 1, max = 16 } }
+launch = { grid = ["rows"], block = [32] }
+properties = ["rows_independent(rows)"]
+args = [
+  { name = "dx", kind = "output", dtype = "f32", shape = ["rows", "cols"] },
+  { name = "dw", kind = "output", dtype = "f32", shape = ["cols"] },
+  { name = "x", kind = "input", dtype = "f32", shape = ["rows", "cols"] },
+]
+[formula]
+square = "x * x"
+total = "sum(square, rows)"
+dw = "total"
+dx = "x - mean(square, cols)"
+)toml";
+  EXPECT_EQ(error_of(backward), "no error");
+  for (const char* row : {"x - given(dw)", "x - total"}) {
+    const std::string error = error_of(replaced(backward, "x - mean(square, cols)", row));
+    EXPECT_NE(error.find("contradicts the formula, which uses 'rows' in line 14"),
+              std::string::npos)
+        << error;
+  }
+}
+
 TEST(ContractProperties, OfKnobsAndScalarsThatTheContractTies) {
   EXPECT_NE(error_of(pool("[\"knobs_free\"]", "exp(x - m), eps", "exp(x - m), BLOCK"))
                 .find("'knobs_free' cannot hold for knob 'BLOCK': the formula depends on it"),

@@ -324,6 +324,22 @@ TEST(SpecialValues, DividedByAnOverflowingExponentialIsZero) {
   }
 }
 
+// A sum that overflows f16 to one infinity, times 0 (hardswish, below its bend): NaN, also behind
+// what follows.
+TEST(SpecialValues, AnOverflowTimesZeroStaysUnknownThroughAQuotient) {
+  const auto outcome = [](const char* formula, const char* range, float x, float got) {
+    const std::string policy = std::string("[policy]\nnan = \"propagate\"\nrange = \"");
+    return Line(line_contract("f32", formula, policy + range + "\"\n"), {x})({got}).outcome;
+  };
+  const char* below = "round(round(x, f16) * max(x, 0), f16) / 6";
+  const char* above = "round(min(x, 0) * round(x, f16), f16) / 6";
+  EXPECT_EQ(outcome(below, "naive", -66000, NAN), Outcome::pass);
+  EXPECT_EQ(outcome(above, "naive", 66000, NAN), Outcome::pass);
+  EXPECT_EQ(outcome(below, "naive", -66000, -0.0f), Outcome::pass);
+  EXPECT_EQ(outcome(below, "safe", -66000, NAN), Outcome::mismatch);
+  EXPECT_EQ(outcome(below, "naive", -60000, NAN), Outcome::mismatch);
+}
+
 // An f32's exponential may be infinite, and what follows from it; nothing else is (R7).
 TEST(SpecialValues, AnInfiniteDivisorWidensToZeroAlone) {
   const std::string naive = "[policy]\nnan = \"propagate\"\nrange = \"naive\"\n";

@@ -121,6 +121,21 @@ TEST(Welford, AMergeWithAnEmptyPartialMayOverflow) {
             Outcome::mismatch);
 }
 
+TEST(Welford, AnInfiniteElementMayMakeTheMeanNaN) {
+  const Contract summed = row_contract("mean(x, cols)", "[policy]\nrange = \"safe\"\n");
+  for (const std::vector<float>& x : {std::vector<float>{INFINITY}, {INFINITY, 1.0f}}) {
+    const Contract running = row_contract("mean(x, cols)", accuracy(x.size(), 32));
+    // By the difference with an empty partial: m + (0 - m) 0 / n.
+    const float merged = x[0] + (0 - x[0]) * 0.0f;
+    ASSERT_TRUE(std::isnan(merged));
+    EXPECT_EQ(judge_row(running, x, merged).outcome, Outcome::skipped);
+    EXPECT_EQ(judge_row(running, x, INFINITY).outcome, Outcome::skipped);
+    EXPECT_EQ(judge_row(summed, x, merged).outcome, Outcome::mismatch);
+  }
+  EXPECT_EQ(judge_row(row_contract("mean(x, cols)", accuracy(1, 32)), {3.0e38f}, NAN).outcome,
+            Outcome::mismatch);
+}
+
 TEST(Welford, OneElementIsItsOwnMean) {
   const std::string more = accuracy(1, 256);
   EXPECT_EQ(judge_row(row_contract("mean(x, cols)", more), {0.1f}, 0.1f).outcome, Outcome::pass);

@@ -1,4 +1,5 @@
 // Warp-wide instructions, barriers, atomics, calls and control flow.
+#include <algorithm>
 #include <numeric>
 
 #include "devices/ptx/atomics.hpp"
@@ -230,6 +231,34 @@ TEST(ExecutorWarp, OrderOfBlocksAndWarpsDoesNotChangeIndependentWork) {
     ASSERT_EQ(r.run({a}, config), RunStatus::completed);
     for (uint32_t i = 0; i < 7 * 96; ++i) ASSERT_EQ(r.read<uint32_t>("a")[i], i);
   }
+}
+
+// Each block takes a ticket, says that it has come (1), walks back over those that have come to one
+// that is done (2), and is done. Blocks that each end before the next one looks walk one step.
+TEST(ExecutorWarp, BlocksThatWaitForEachOtherInterleaveByTheSeed) {
+  int walked = 0;
+  for (uint64_t seed = 0; seed < 12; ++seed) {
+    Runner r(Runner::kernel(R"(
+      ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; ld.param.u64 %rd3, [c];
+      atom.global.add.u32 %r1, [%rd3], 1; mul.wide.u32 %rd4, %r1, 4;
+      add.s64 %rd5, %rd1, %rd4; add.s64 %rd6, %rd2, %rd4; mov.u64 %rd7, %rd5; mov.u32 %r2, 0;
+      st.volatile.global.u32 [%rd5], 1;
+      W: setp.eq.u32 %p1, %r1, 0; @%p1 bra D;
+      sub.u32 %r1, %r1, 1; sub.s64 %rd7, %rd7, 4; add.u32 %r2, %r2, 1;
+      L: ld.volatile.global.u32 %r4, [%rd7]; setp.eq.u32 %p2, %r4, 0; @%p2 bra L;
+      setp.ne.u32 %p3, %r4, 2; @%p3 bra W;
+      D: st.volatile.global.u32 [%rd5], 2; st.global.u32 [%rd6], %r2;)"));
+    const uint64_t a = r.array<uint32_t>("a", std::vector<uint32_t>(40));
+    const uint64_t b = r.array<uint32_t>("b", std::vector<uint32_t>(40));
+    const uint64_t c = r.array<uint32_t>("c", {0});
+    LaunchConfig config = threads(1, 40);
+    config.block_seed = seed;
+    ASSERT_EQ(r.run({a, b, c}, config), RunStatus::completed) << r.all_messages();
+    const auto steps = r.read<uint32_t>("b");
+    walked += *std::max_element(steps.begin(), steps.end()) > 1;
+    EXPECT_EQ(r.read<uint32_t>("a"), std::vector<uint32_t>(40, 2));
+  }
+  EXPECT_GE(walked, 3);
 }
 
 TEST(ExecutorWarp, ASubsetOfBlocksLeavesTheRestUntouched) {

@@ -26,14 +26,17 @@ class StillnessTest : public ::testing::Test {
   /// A hang long before the budget of 2^33 warp instructions, and its message.
   void expect_hang(const std::string& body, LaunchConfig config, const std::string& before = "") {
     SCOPED_TRACE(body);
-    ASSERT_EQ(run(body, config, before), RunStatus::hang) << messages();
-    ASSERT_EQ(runner_->count(DiagnosticKind::hang), 1);
-    const auto is_hang = [](const Diagnostic& d) { return d.kind == DiagnosticKind::hang; };
-    const auto& all = runner_->diagnostics();  // some of these programs race, too
-    const Diagnostic& d = *std::find_if(all.begin(), all.end(), is_hang);
-    EXPECT_EQ(d.message, "no thread progresses: all wait, and nothing in memory changes");
-    EXPECT_FALSE(d.details.empty());
-    EXPECT_LT(runner_->machine().lane_instructions(), int64_t{1} << 26);
+    for (const uint64_t seed : {0, 1, 2, 3, 4, 5}) {  // long turns, and short ones
+      config.block_seed = seed;
+      ASSERT_EQ(run(body, config, before), RunStatus::hang) << messages();
+      ASSERT_EQ(runner_->count(DiagnosticKind::hang), 1);
+      const auto is_hang = [](const Diagnostic& d) { return d.kind == DiagnosticKind::hang; };
+      const auto& all = runner_->diagnostics();  // some of these programs race, too
+      const Diagnostic& d = *std::find_if(all.begin(), all.end(), is_hang);
+      EXPECT_EQ(d.message, "no thread progresses: all wait, and nothing in memory changes");
+      EXPECT_FALSE(d.details.empty());
+      EXPECT_LT(runner_->machine().lane_instructions(), int64_t{1} << 26);
+    }
   }
 
   std::unique_ptr<Runner> runner_;
