@@ -264,8 +264,10 @@ void Executor::active_mask(const MicroOp& op, uint32_t mask) {
 void Executor::diverge(WarpState& warp, Group& group, const MicroOp& op, uint32_t taken_mask) {
   const Block& taken = code_->blocks[op.target];
   const Block& other = code_->blocks[op.other];
-  ++seen_->edges[op.counter];
-  ++seen_->edges[op.counter - 1];
+  if (counting_) {
+    ++seen_->edges[op.counter];
+    ++seen_->edges[op.counter - 1];
+  }
   const int taken_lanes = std::popcount(taken_mask);
   const int other_lanes = std::popcount(group.mask) - taken_lanes;
   instructions_ += taken.instructions + other.instructions;
@@ -296,7 +298,7 @@ uint32_t Executor::same_index(const MicroOp& op, uint32_t mask, uint32_t* wanted
     pc = entered.pc;                                                            \
     instructions_ += entered.instructions;                                      \
     lane_instructions += static_cast<int64_t>(entered.instructions) * lanes;    \
-    if constexpr (kCheckersBuilt) ++hits[edge];                                 \
+    if constexpr (kCounts) ++hits[edge];                                        \
     if ((is_back_edge) && multiple && ++group.back_edges >= kBackEdgesInTurn) { \
       group.back_edges = 0;                                                     \
       ++group.epoch;                                                            \
@@ -307,8 +309,10 @@ uint32_t Executor::same_index(const MicroOp& op, uint32_t mask, uint32_t* wanted
     }                                                                           \
   }
 
-template <bool kShadow, bool kLook, bool kTrace>
+template <bool kShadow, Counting kCounting, bool kTrace>
 void Executor::run_group(WarpState& warp, Group& group) {
+  constexpr bool kCounts = kCounting != Counting::nothing;
+  constexpr bool kLook = kCounting == Counting::results;
   const MicroOp* const ops = ops_;
   const Block* const blocks = code_->blocks.data();
   uint32_t* const hits = seen_->edges.data();
@@ -335,7 +339,9 @@ void Executor::run_group(WarpState& warp, Group& group) {
         lane_instructions -= lanes - std::popcount(m);
         if (m == 0) {
           // A product of matrices has the counter of a floating instruction.
-          if (has_address(op.kind) && op.result == ResultFormat::none) note_access(op, 0, mask);
+          if (kCounts && has_address(op.kind) && op.result == ResultFormat::none) {
+            note_access(op, 0, mask);
+          }
           ++pc;
           continue;
         }
@@ -353,15 +359,15 @@ void Executor::run_group(WarpState& warp, Group& group) {
         if constexpr (kTrace) trace_after(op, m);
         break;
       case Kind::load:
-        if constexpr (kCheckersBuilt) note_access(op, m, mask);
+        if constexpr (kCounts) note_access(op, m, mask);
         load(op, m);
         break;
       case Kind::store:
-        if constexpr (kCheckersBuilt) note_access(op, m, mask);
+        if constexpr (kCounts) note_access(op, m, mask);
         store(op, m);
         break;
       case Kind::atomic:
-        if constexpr (kCheckersBuilt) note_access(op, m, mask);
+        if constexpr (kCounts) note_access(op, m, mask);
         atomic(op, m);
         if (multiple) group.back_edges += kBackEdgesOfAtomic;
         break;
@@ -402,7 +408,7 @@ void Executor::run_group(WarpState& warp, Group& group) {
         return arrive(warp, group, op, m);
       case Kind::async_source:
       case Kind::async_copy:
-        if constexpr (kCheckersBuilt) note_access(op, m, mask);
+        if constexpr (kCounts) note_access(op, m, mask);
         asynchronous(op, m);
         break;
       case Kind::async_group:
@@ -428,7 +434,7 @@ void Executor::run_group(WarpState& warp, Group& group) {
         const uint32_t same = same_index(op, m, &wanted);
         const int32_t target = code_->sites[op.site].targets[wanted];
         if (same != mask) {
-          ++hits[op.counter + static_cast<int32_t>(wanted)];
+          if constexpr (kCounts) ++hits[op.counter + static_cast<int32_t>(wanted)];
           group.pc = same == m && m != mask ? pc + 1 : pc;
           return split_off(warp, group, same, blocks[target].pc);
         }
@@ -481,10 +487,18 @@ void Executor::run_group(WarpState& warp, Group& group) {
   }
 }
 
-template void Executor::run_group<false, false, false>(WarpState&, Group&);
-template void Executor::run_group<false, true, false>(WarpState&, Group&);
-template void Executor::run_group<true, false, false>(WarpState&, Group&);
-template void Executor::run_group<true, true, false>(WarpState&, Group&);
-template void Executor::run_group<false, false, true>(WarpState&, Group&);
+template <Counting kCounting>
+void Executor::run_counting(WarpState& warp, Group& group) {
+  if (shadow_) return run_group<true, kCounting, false>(warp, group);
+  return run_group<false, kCounting, false>(warp, group);
+}
+
+/// The interpreter for what the run looks at.
+void Executor::run_group(WarpState& warp, Group& group) {
+  if (traced()) return run_group<false, Counting::entries, true>(warp, group);
+  if (!counting_) return run_counting<Counting::nothing>(warp, group);
+  if (looking_) return run_counting<Counting::results>(warp, group);
+  return run_counting<Counting::entries>(warp, group);
+}
 
 }  // namespace assay::ptx

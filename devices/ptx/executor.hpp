@@ -86,6 +86,13 @@ struct WrapOrigin {
 
 enum class Wait : uint8_t { none, rendezvous, barrier };
 
+/// What the interpreter counts (devices/coverage.hpp) while a group runs.
+enum class Counting : uint8_t {
+  nothing,
+  entries,  ///< edges and accesses
+  results,  ///< and classes of results: in a window of executor_coverage.cpp
+};
+
 /// Lanes of a warp with one program counter and one call stack.
 struct Group {
   int32_t pc = 0;
@@ -194,7 +201,10 @@ class Executor : public RaceOwner {
 
  private:
   // executor.cpp: the interpreter
-  template <bool kShadow, bool kLook, bool kTrace>
+  template <bool kShadow, Counting kCounting, bool kTrace>
+  void run_group(WarpState& warp, Group& group);
+  template <Counting kCounting>
+  void run_counting(WarpState& warp, Group& group);
   void run_group(WarpState& warp, Group& group);
   const uint8_t* row(Slot slot) const { return bases_[slot & 3] + (slot & ~3u); }
   uint8_t* frame_row(Slot slot) const { return warp_->frame + slot; }
@@ -476,9 +486,10 @@ class Executor : public RaceOwner {
   const Code* code_ = nullptr;
   const LaunchConfig* config_ = nullptr;
 #ifdef ASSAY_WITHOUT_CHECKERS
-  static constexpr bool shadow_ = false, tracked_ = false;
+  static constexpr bool shadow_ = false, tracked_ = false, counting_ = false;
 #else
   bool shadow_ = true;
+  bool counting_ = true;  ///< somebody asks for counters: coverage, or the checkers that use them
   bool tracked_ = false;  ///< somebody looks at accesses: observer, race checker or trace
 #endif
   bool barriers_on() const { return kCheckersBuilt && options_.barriers; }

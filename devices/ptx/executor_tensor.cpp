@@ -45,7 +45,7 @@ void Executor::tensor(WarpState& warp, const std::vector<Participant>& all) {
     }
     throw Stop{RunStatus::fault};
   }
-  if (op.result == ResultFormat::none) note_access(op, mask, mask);
+  if (counting_ && op.result == ResultFormat::none) note_access(op, mask, mask);
   switch (ins.op) {
     case Op::ldmatrix:
       return load_matrices(op, ins);
