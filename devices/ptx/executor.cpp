@@ -113,73 +113,6 @@ void Executor::compute_pred(const MicroOp& op, uint32_t mask) {
   if (op.sets_carry) warp_->carry = (warp_->carry & ~mask) | (rows.carry_out & mask);
 }
 
-/// mov.b32 d, {a, b} and its kin: parts from the low end (PTX ISA 9.7.9.1).
-void Executor::pack(const MicroOp& op, uint32_t mask) {
-  const Site& site = code_->sites[op.site];
-  alignas(32) uint8_t result[256] = {};
-  uint8_t any = 0;
-  for (size_t part = 0; part < site.rows.size(); ++part) {
-    const uint8_t* from = row(site.rows[part]);
-    any |= warp_->flags[site.flags[part]];
-    for (int lane = 0; lane < kLanes; ++lane) {
-      std::memcpy(result + lane * op.width + part * op.source_width, from + lane * op.source_width,
-                  op.source_width);
-    }
-  }
-  write_row(op.d, op.width, result, mask);
-  if (!shadow_ || (any & kMaybeUndefined) == 0) {
-    return result_defined(op.fd, op.d, op.width, mask);
-  }
-  std::memset(result, 0, sizeof result);
-  for (size_t part = 0; part < site.rows.size(); ++part) {
-    if ((warp_->flags[site.flags[part]] & kMaybeUndefined) == 0) continue;
-    const uint8_t* from = warp_->undefined + site.rows[part];
-    for (int lane = 0; lane < kLanes; ++lane) {
-      std::memcpy(result + lane * op.width + part * op.source_width, from + lane * op.source_width,
-                  op.source_width);
-    }
-  }
-  uint8_t* to = undefined_row(op.fd, op.d, op.width);
-  UndefinedSources sources;
-  for (size_t part = 0; part < site.rows.size(); ++part) {
-    const uint32_t flag = site.flags[part];
-    sources.add(flag, undefined_lanes(flag, site.rows[part], op.source_width, mask));
-  }
-  for (int lane = 0; lane < kLanes; ++lane) {
-    if ((mask >> lane) & 1) std::memcpy(to + lane * op.width, result + lane * op.width, op.width);
-  }
-  hand_on(op, op.fd, sources.lanes(), sources);
-  warp_->flags[op.fd] &= static_cast<uint8_t>(~kWrapped);
-}
-
-void Executor::unpack(const MicroOp& op, uint32_t mask) {
-  const Site& site = code_->sites[op.site];
-  alignas(32) uint8_t whole[256];
-  alignas(32) uint8_t undefined[256];
-  std::memcpy(whole, row(op.a), static_cast<size_t>(op.source_width) * kLanes);
-  const bool dirty = shadow_ && (warp_->flags[op.fa] & kMaybeUndefined) != 0;
-  const UndefinedSources sources = dirty ? undefined_sources(op, mask) : UndefinedSources();
-  if (dirty) std::memcpy(undefined, warp_->undefined + op.a, op.source_width * kLanes);
-  for (size_t part = 0; part < site.rows.size(); ++part) {
-    if (site.rows[part] == kNoSlot) continue;
-    alignas(32) uint8_t result[256];
-    for (int lane = 0; lane < kLanes; ++lane) {
-      std::memcpy(result + lane * op.width, whole + lane * op.source_width + part * op.width,
-                  op.width);
-    }
-    write_row(site.rows[part], op.width, result, mask);
-    result_defined(site.flags[part], site.rows[part], op.width, mask);
-    if (!dirty) continue;
-    uint8_t* to = undefined_row(site.flags[part], site.rows[part], op.width);
-    for (int lane = 0; lane < kLanes; ++lane) {
-      if (((mask >> lane) & 1) == 0) continue;
-      std::memcpy(to + lane * op.width, undefined + lane * op.source_width + part * op.width,
-                  op.width);
-    }
-    hand_on(op, site.flags[part], sources.lanes(), sources);
-  }
-}
-
 /// The lanes of `mask` get a defined, exact value.
 void Executor::result_defined(uint32_t flag, Slot slot, int width, uint32_t mask) {
   uint8_t& flags = warp_->flags[flag];
@@ -268,8 +201,8 @@ void Executor::diverge(WarpState& warp, Group& group, const MicroOp& op, uint32_
     ++seen_->edges[op.counter];
     ++seen_->edges[op.counter - 1];
   }
-  const int taken_lanes = std::popcount(taken_mask);
-  const int other_lanes = std::popcount(group.mask) - taken_lanes;
+  const int taken_lanes = lane_count(taken_mask);
+  const int other_lanes = lane_count(group.mask) - taken_lanes;
   instructions_ += taken.instructions + other.instructions;
   lane_instructions += static_cast<int64_t>(taken.instructions) * taken_lanes +
                        static_cast<int64_t>(other.instructions) * other_lanes;
@@ -317,7 +250,7 @@ void Executor::run_group(WarpState& warp, Group& group) {
   const Block* const blocks = code_->blocks.data();
   uint32_t* const hits = seen_->edges.data();
   const uint32_t mask = group.mask;
-  const int lanes = std::popcount(mask);
+  const int lanes = lane_count(mask);
   const bool multiple = warp.groups.size() > 1;
   int32_t pc = group.pc;
   for (;;) {
@@ -336,7 +269,7 @@ void Executor::run_group(WarpState& warp, Group& group) {
       const uint32_t p = predicate(op.guard);
       m &= op.guard_negated ? ~p : p;
       if (op.kind != Kind::branch) {
-        lane_instructions -= lanes - std::popcount(m);
+        if (m != mask) lane_instructions -= lanes - lane_count(m);
         if (m == 0) {
           // A product of matrices has the counter of a floating instruction.
           if (kCounts && has_address(op.kind) && op.result == ResultFormat::none) {

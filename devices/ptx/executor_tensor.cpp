@@ -23,7 +23,7 @@ int place_of(int row, int column, bool transpose) {
 }  // namespace
 
 /// All 32 lanes of the warp take part, at the same instruction (.aligned).
-void Executor::tensor(WarpState& warp, const std::vector<Participant>& all) {
+void Executor::tensor(WarpState& warp, std::span<const Participant> all) {
   const MicroOp& op = *all[0].op;
   uint32_t mask = 0;
   bool same = true;

@@ -332,7 +332,7 @@ void Executor::start_warp(WarpState& warp, BlockState& block, int32_t index) {
   const Block& entry = code.blocks[code.entry_block];
   if (counting_) ++seen_->edges[code.entry->first_edge_id];
   instructions_ += entry.instructions;
-  lane_instructions += int64_t{entry.instructions} * std::popcount(warp.live);
+  lane_instructions += int64_t{entry.instructions} * lane_count(warp.live);
 }
 
 /// tid, lane and warp rows depend only on the block's shape; recycled blocks keep them.
