@@ -50,7 +50,7 @@ RegionSpec array(const char* name, uint64_t base, bool output, bool undefined) {
 }
 
 /// Arguments: definedness, wrap, races and barriers, AVX2, rows; undefined: all of x counts as never
-/// written.
+/// written; coverage: whether counters for feedback are kept.
 void softmax(benchmark::State& state) {
   static const Module module = load_module();
   const bool avx2 = state.range(3) != 0, undefined = state.range(5) != 0;
@@ -58,9 +58,11 @@ void softmax(benchmark::State& state) {
   const auto code = lower(module, "softmax", avx2);
   Machine machine(avx2);
   RunOptions options;
+  options.switch_off_checkers();
   options.definedness = state.range(0) != 0;
   options.wrap = state.range(1) != 0;
-  options.races = options.barriers = state.range(2) != 0;
+  options.races = options.barriers = options.narrow = state.range(2) != 0;
+  options.coverage = state.range(6) != 0;
   LaunchConfig config;
   config.grid = {state.range(4), 1, 1};
   config.block = {256, 1, 1};
@@ -86,17 +88,25 @@ void softmax(benchmark::State& state) {
       benchmark::Counter(static_cast<double>(lane_instructions), benchmark::Counter::kIsRate);
 }
 
+const std::vector<std::string> kArguments{"definedness", "wrap",      "races",   "avx2",
+                                         "rows",        "undefined", "coverage"};
+const std::vector<int64_t> kOff{0, 0, 0, 1, kRows, 0, 0};
+
 BENCHMARK(softmax)
-    ->ArgNames({"definedness", "wrap", "races", "avx2", "rows", "undefined"})
-    ->Args({0, 0, 0, 1, kRows, 0})
-    ->Args({1, 0, 0, 1, kRows, 0})
-    ->Args({0, 1, 0, 1, kRows, 0})
-    ->Args({0, 0, 1, 1, kRows, 0})
-    ->Args({1, 1, 0, 1, kRows, 0})
-    ->Args({1, 1, 1, 1, kRows, 0})
-    ->Args({1, 1, 1, 0, kRows, 0})
-    ->Args({1, 0, 0, 1, kRows, 1})
+    ->ArgNames(kArguments)
+    ->Args(kOff)
+    ->Args({0, 0, 0, 1, kRows, 0, 1})
+    ->Args({1, 0, 0, 1, kRows, 0, 1})
+    ->Args({0, 1, 0, 1, kRows, 0, 1})
+    ->Args({0, 0, 1, 1, kRows, 0, 1})
+    ->Args({1, 1, 0, 1, kRows, 0, 1})
+    ->Args({1, 1, 1, 1, kRows, 0, 1})
+    ->Args({1, 1, 1, 0, kRows, 0, 1})
+    ->Args({1, 0, 0, 1, kRows, 1, 1})
     ->Unit(benchmark::kMicrosecond);
+
+/// For counting instructions (bench/off_cost): a number of launches that is known.
+BENCHMARK(softmax)->Name("counted")->ArgNames(kArguments)->Args(kOff)->Iterations(20);
 
 }  // namespace
 

@@ -113,73 +113,6 @@ void Executor::compute_pred(const MicroOp& op, uint32_t mask) {
   if (op.sets_carry) warp_->carry = (warp_->carry & ~mask) | (rows.carry_out & mask);
 }
 
-/// mov.b32 d, {a, b} and its kin: parts from the low end (PTX ISA 9.7.9.1).
-void Executor::pack(const MicroOp& op, uint32_t mask) {
-  const Site& site = code_->sites[op.site];
-  alignas(32) uint8_t result[256] = {};
-  uint8_t any = 0;
-  for (size_t part = 0; part < site.rows.size(); ++part) {
-    const uint8_t* from = row(site.rows[part]);
-    any |= warp_->flags[site.flags[part]];
-    for (int lane = 0; lane < kLanes; ++lane) {
-      std::memcpy(result + lane * op.width + part * op.source_width, from + lane * op.source_width,
-                  op.source_width);
-    }
-  }
-  write_row(op.d, op.width, result, mask);
-  if (!shadow_ || (any & kMaybeUndefined) == 0) {
-    return result_defined(op.fd, op.d, op.width, mask);
-  }
-  std::memset(result, 0, sizeof result);
-  for (size_t part = 0; part < site.rows.size(); ++part) {
-    if ((warp_->flags[site.flags[part]] & kMaybeUndefined) == 0) continue;
-    const uint8_t* from = warp_->undefined + site.rows[part];
-    for (int lane = 0; lane < kLanes; ++lane) {
-      std::memcpy(result + lane * op.width + part * op.source_width, from + lane * op.source_width,
-                  op.source_width);
-    }
-  }
-  uint8_t* to = undefined_row(op.fd, op.d, op.width);
-  UndefinedSources sources;
-  for (size_t part = 0; part < site.rows.size(); ++part) {
-    const uint32_t flag = site.flags[part];
-    sources.add(flag, undefined_lanes(flag, site.rows[part], op.source_width, mask));
-  }
-  for (int lane = 0; lane < kLanes; ++lane) {
-    if ((mask >> lane) & 1) std::memcpy(to + lane * op.width, result + lane * op.width, op.width);
-  }
-  hand_on(op, op.fd, sources.lanes(), sources);
-  warp_->flags[op.fd] &= static_cast<uint8_t>(~kWrapped);
-}
-
-void Executor::unpack(const MicroOp& op, uint32_t mask) {
-  const Site& site = code_->sites[op.site];
-  alignas(32) uint8_t whole[256];
-  alignas(32) uint8_t undefined[256];
-  std::memcpy(whole, row(op.a), static_cast<size_t>(op.source_width) * kLanes);
-  const bool dirty = shadow_ && (warp_->flags[op.fa] & kMaybeUndefined) != 0;
-  const UndefinedSources sources = dirty ? undefined_sources(op, mask) : UndefinedSources();
-  if (dirty) std::memcpy(undefined, warp_->undefined + op.a, op.source_width * kLanes);
-  for (size_t part = 0; part < site.rows.size(); ++part) {
-    if (site.rows[part] == kNoSlot) continue;
-    alignas(32) uint8_t result[256];
-    for (int lane = 0; lane < kLanes; ++lane) {
-      std::memcpy(result + lane * op.width, whole + lane * op.source_width + part * op.width,
-                  op.width);
-    }
-    write_row(site.rows[part], op.width, result, mask);
-    result_defined(site.flags[part], site.rows[part], op.width, mask);
-    if (!dirty) continue;
-    uint8_t* to = undefined_row(site.flags[part], site.rows[part], op.width);
-    for (int lane = 0; lane < kLanes; ++lane) {
-      if (((mask >> lane) & 1) == 0) continue;
-      std::memcpy(to + lane * op.width, undefined + lane * op.source_width + part * op.width,
-                  op.width);
-    }
-    hand_on(op, site.flags[part], sources.lanes(), sources);
-  }
-}
-
 /// The lanes of `mask` get a defined, exact value.
 void Executor::result_defined(uint32_t flag, Slot slot, int width, uint32_t mask) {
   uint8_t& flags = warp_->flags[flag];
@@ -264,10 +197,12 @@ void Executor::active_mask(const MicroOp& op, uint32_t mask) {
 void Executor::diverge(WarpState& warp, Group& group, const MicroOp& op, uint32_t taken_mask) {
   const Block& taken = code_->blocks[op.target];
   const Block& other = code_->blocks[op.other];
-  ++seen_->edges[op.counter];
-  ++seen_->edges[op.counter - 1];
-  const int taken_lanes = std::popcount(taken_mask);
-  const int other_lanes = std::popcount(group.mask) - taken_lanes;
+  if (counting_) {
+    ++seen_->edges[op.counter];
+    ++seen_->edges[op.counter - 1];
+  }
+  const int taken_lanes = lane_count(taken_mask);
+  const int other_lanes = lane_count(group.mask) - taken_lanes;
   instructions_ += taken.instructions + other.instructions;
   lane_instructions += static_cast<int64_t>(taken.instructions) * taken_lanes +
                        static_cast<int64_t>(other.instructions) * other_lanes;
@@ -296,7 +231,7 @@ uint32_t Executor::same_index(const MicroOp& op, uint32_t mask, uint32_t* wanted
     pc = entered.pc;                                                            \
     instructions_ += entered.instructions;                                      \
     lane_instructions += static_cast<int64_t>(entered.instructions) * lanes;    \
-    if constexpr (kCheckersBuilt) ++hits[edge];                                 \
+    if constexpr (kCounts) ++hits[edge];                                        \
     if ((is_back_edge) && multiple && ++group.back_edges >= kBackEdgesInTurn) { \
       group.back_edges = 0;                                                     \
       ++group.epoch;                                                            \
@@ -307,13 +242,15 @@ uint32_t Executor::same_index(const MicroOp& op, uint32_t mask, uint32_t* wanted
     }                                                                           \
   }
 
-template <bool kShadow, bool kLook, bool kTrace>
+template <bool kShadow, Counting kCounting, bool kTrace>
 void Executor::run_group(WarpState& warp, Group& group) {
+  constexpr bool kCounts = kCounting != Counting::nothing;
+  constexpr bool kLook = kCounting == Counting::results;
   const MicroOp* const ops = ops_;
   const Block* const blocks = code_->blocks.data();
   uint32_t* const hits = seen_->edges.data();
   const uint32_t mask = group.mask;
-  const int lanes = std::popcount(mask);
+  const int lanes = lane_count(mask);
   const bool multiple = warp.groups.size() > 1;
   int32_t pc = group.pc;
   for (;;) {
@@ -332,10 +269,12 @@ void Executor::run_group(WarpState& warp, Group& group) {
       const uint32_t p = predicate(op.guard);
       m &= op.guard_negated ? ~p : p;
       if (op.kind != Kind::branch) {
-        lane_instructions -= lanes - std::popcount(m);
+        if (m != mask) lane_instructions -= lanes - lane_count(m);
         if (m == 0) {
           // A product of matrices has the counter of a floating instruction.
-          if (has_address(op.kind) && op.result == ResultFormat::none) note_access(op, 0, mask);
+          if (kCounts && has_address(op.kind) && op.result == ResultFormat::none) {
+            note_access(op, 0, mask);
+          }
           ++pc;
           continue;
         }
@@ -353,15 +292,15 @@ void Executor::run_group(WarpState& warp, Group& group) {
         if constexpr (kTrace) trace_after(op, m);
         break;
       case Kind::load:
-        if constexpr (kCheckersBuilt) note_access(op, m, mask);
+        if constexpr (kCounts) note_access(op, m, mask);
         load(op, m);
         break;
       case Kind::store:
-        if constexpr (kCheckersBuilt) note_access(op, m, mask);
+        if constexpr (kCounts) note_access(op, m, mask);
         store(op, m);
         break;
       case Kind::atomic:
-        if constexpr (kCheckersBuilt) note_access(op, m, mask);
+        if constexpr (kCounts) note_access(op, m, mask);
         atomic(op, m);
         if (multiple) group.back_edges += kBackEdgesOfAtomic;
         break;
@@ -402,7 +341,7 @@ void Executor::run_group(WarpState& warp, Group& group) {
         return arrive(warp, group, op, m);
       case Kind::async_source:
       case Kind::async_copy:
-        if constexpr (kCheckersBuilt) note_access(op, m, mask);
+        if constexpr (kCounts) note_access(op, m, mask);
         asynchronous(op, m);
         break;
       case Kind::async_group:
@@ -428,7 +367,7 @@ void Executor::run_group(WarpState& warp, Group& group) {
         const uint32_t same = same_index(op, m, &wanted);
         const int32_t target = code_->sites[op.site].targets[wanted];
         if (same != mask) {
-          ++hits[op.counter + static_cast<int32_t>(wanted)];
+          if constexpr (kCounts) ++hits[op.counter + static_cast<int32_t>(wanted)];
           group.pc = same == m && m != mask ? pc + 1 : pc;
           return split_off(warp, group, same, blocks[target].pc);
         }
@@ -481,10 +420,18 @@ void Executor::run_group(WarpState& warp, Group& group) {
   }
 }
 
-template void Executor::run_group<false, false, false>(WarpState&, Group&);
-template void Executor::run_group<false, true, false>(WarpState&, Group&);
-template void Executor::run_group<true, false, false>(WarpState&, Group&);
-template void Executor::run_group<true, true, false>(WarpState&, Group&);
-template void Executor::run_group<false, false, true>(WarpState&, Group&);
+template <Counting kCounting>
+void Executor::run_counting(WarpState& warp, Group& group) {
+  if (shadow_) return run_group<true, kCounting, false>(warp, group);
+  return run_group<false, kCounting, false>(warp, group);
+}
+
+/// The interpreter for what the run looks at.
+void Executor::run_group(WarpState& warp, Group& group) {
+  if (traced()) return run_group<false, Counting::entries, true>(warp, group);
+  if (!counting_) return run_counting<Counting::nothing>(warp, group);
+  if (looking_) return run_counting<Counting::results>(warp, group);
+  return run_counting<Counting::entries>(warp, group);
+}
 
 }  // namespace assay::ptx

@@ -8,7 +8,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <new>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -16,6 +16,7 @@
 #include "devices/ptx/code.hpp"
 #include "devices/ptx/exceptional.hpp"
 #include "devices/ptx/executor_async.hpp"
+#include "devices/ptx/executor_state.hpp"
 #include "devices/ptx/joins.hpp"
 #include "devices/ptx/lanes.hpp"
 #include "devices/ptx/machine.hpp"
@@ -28,32 +29,6 @@
 
 namespace assay::ptx {
 
-/// Uninitialised bytes aligned to 64.
-class AlignedBytes {
- public:
-  /// Makes room; contents are lost when it grows.
-  void reserve(size_t bytes) {
-    if (bytes <= size_) return;
-    data_.reset(static_cast<uint8_t*>(::operator new (bytes, std::align_val_t{64})));
-    size_ = bytes;
-  }
-  uint8_t* data() { return data_.get(); }
-
- private:
-  struct Free {
-    void operator()(uint8_t* p) const { ::operator delete (p, std::align_val_t{64}); }
-  };
-  std::unique_ptr<uint8_t, Free> data_;
-  size_t size_ = 0;
-};
-
-/// Shadow flags of a register: some byte of some lane may be undefined; some lane's exact value
-/// differs from its bits.
-inline constexpr uint8_t kMaybeUndefined = 1;
-inline constexpr uint8_t kWrapped = 2;
-/// Index of the carry flag among trails; as a register's flag index 0 stands for constants.
-inline constexpr uint32_t kCarryFlag = 0;
-
 /// A build without any checker and any counter, to measure what those that are off cost
 /// (bench/off_cost). It runs kernels and tells of faults alone.
 #ifdef ASSAY_WITHOUT_CHECKERS
@@ -62,100 +37,21 @@ inline constexpr bool kCheckersBuilt = false;
 inline constexpr bool kCheckersBuilt = true;
 #endif
 
-/// What an exact value differs by, under the signed and the unsigned reading of its leaves.
-struct Delta {
-  int64_t s = 0;
-  int64_t u = 0;
-  uint32_t origin = 0;  ///< index in Executor::origins_; 0: none
-};
-struct WrapRow {
-  int64_t s[kLanes];
-  int64_t u[kLanes];
-};
-
-/// Where a value first wrapped, for messages.
-struct WrapOrigin {
-  int32_t site = -1;
-  WrapStep step = WrapStep::none;
-  int score = 0;
-  int64_t a = 0, b = 0, c = 0;  ///< exact operands under the reading that wrapped
-  int64_t exact = 0;
-  int64_t wrapped = 0;
-  bool is_signed = true;
-};
-
-enum class Wait : uint8_t { none, rendezvous, barrier };
-
-/// Lanes of a warp with one program counter and one call stack.
-struct Group {
-  int32_t pc = 0;
-  uint32_t mask = 0;
-  std::vector<int32_t> stack;  ///< return addresses
-  uint32_t epoch = 0;          ///< how often it was passed over in rotation
-  uint32_t back_edges = 0;
-  Wait wait = Wait::none;
-  uint32_t wait_mask = 0;  ///< rendezvous: lanes named; barrier: its number
-  uint32_t passed = 0;     ///< while it waits: lanes that went past and can come no more
-  int32_t passed_at = -1;  ///< where they did
-};
-
-struct BlockState;
-
-struct WarpState {
-  AlignedBytes storage;  ///< frame, undefined frame, wrap rows, local memory
-  uint8_t* frame = nullptr;
-  uint8_t* undefined = nullptr;
-  WrapRow* wrap = nullptr;
-  uint8_t* local = nullptr;  ///< lane after lane
-  uint8_t* local_state = nullptr;
-  std::vector<uint8_t> flags;
-  std::vector<uint32_t> origins;                     ///< by flag index
-  std::unordered_map<uint64_t, Delta> local_deltas;  ///< (lane << 32 | offset)
-  alignas(64) uint8_t constants[kWarpRows * kRow32];
-  uint32_t live = 0;   ///< lanes that have not exited
-  uint32_t carry = 0;  ///< CC.CF of each lane
-  uint32_t carry_undefined = 0;
-  /// By flag index; made where something is undefined.
-  std::vector<std::unique_ptr<TrailRow>> trails;
-  uint64_t trails_of = 0;  ///< Code::serial
-  std::unordered_map<uint64_t, Trail> local_trails;  ///< (lane << 32 | word)
-  std::vector<Group> groups;
-  AsyncState async;
-  int32_t index = 0;
-  BlockState* block = nullptr;
-};
-
-/// Arrivals at one of a block's sixteen barriers.
-struct BarrierState {
-  int64_t wanted = -1;          ///< thread count of the instruction; -1: all threads of the block
-  int64_t arrived_threads = 0;  ///< by bar.arrive
-  uint32_t popc = 0;            ///< bar.red: threads whose predicate was true
-  uint32_t participants = 0;
-  int32_t first_pc = -1;     ///< of the first arrival
-  int64_t first_wanted = 0;  ///< threads that it asked for, those of the block included
-  uint32_t undefined = 0;    ///< bar.red: threads whose predicate was undefined
-  uint32_t surely = 0;       ///< bar.red: threads whose predicate was defined and true
-  Trail trail;               ///< of an undefined predicate
-};
-
-struct BlockState {
-  std::array<int64_t, 3> at{};
-  int64_t linear = 0;
-  alignas(64) uint8_t constants[kBlockRows * kRow32];
-  std::vector<uint8_t> shared;
-  std::vector<uint8_t> shared_state;
-  std::unordered_map<uint32_t, Delta> shared_deltas;  ///< by 4-byte word
-  std::unordered_map<uint64_t, Trail> shared_trails;  ///< likewise, of undefined bytes
-  std::vector<std::unique_ptr<WarpState>> warps;
-  std::array<BarrierState, 16> barriers;
-  std::vector<std::array<uint32_t, 16>> barrier_masks;  ///< by warp: lanes waiting at each barrier
-  int32_t finished_warps = 0;
-  uint32_t barriers_in_use = 0;  ///< bit b: somebody has arrived at barrier b
-  std::unique_ptr<RaceBlock> races;  ///< null: races are not looked for
+/// What the interpreter counts (devices/coverage.hpp) while a group runs.
+enum class Counting : uint8_t {
+  nothing,
+  entries,  ///< edges and accesses
+  results,  ///< and classes of results: in a window of executor_coverage.cpp
 };
 
 /// "lane 3", "lanes 0-15", "lanes 0-3 and 8".
 std::string lanes_text(uint32_t mask);
+/// "0x0000ffff"
+std::string hex32(uint32_t value);
+/// " of warp 3"
+std::string of_warp(const WarpState& warp);
+/// All threads of a warp have to execute the same one (PTX ISA, "barrier": bar is barrier.aligned).
+inline bool is_aligned(const Instruction& ins) { return ins.op == Op::bar || ins.aligned; }
 
 inline bool reduces(BarKind kind) {
   return kind == BarKind::red_popc || kind == BarKind::red_and || kind == BarKind::red_or;
@@ -194,7 +90,10 @@ class Executor : public RaceOwner {
 
  private:
   // executor.cpp: the interpreter
-  template <bool kShadow, bool kLook, bool kTrace>
+  template <bool kShadow, Counting kCounting, bool kTrace>
+  void run_group(WarpState& warp, Group& group);
+  template <Counting kCounting>
+  void run_counting(WarpState& warp, Group& group);
   void run_group(WarpState& warp, Group& group);
   const uint8_t* row(Slot slot) const { return bases_[slot & 3] + (slot & ~3u); }
   uint8_t* frame_row(Slot slot) const { return warp_->frame + slot; }
@@ -210,10 +109,12 @@ class Executor : public RaceOwner {
   void active_mask(const MicroOp& op, uint32_t mask);
   void diverge(WarpState& warp, Group& group, const MicroOp& op, uint32_t taken_mask);
   uint32_t same_index(const MicroOp& op, uint32_t mask, uint32_t* wanted);
-  void pack(const MicroOp& op, uint32_t mask);
-  void unpack(const MicroOp& op, uint32_t mask);
   void write_row(Slot d, int width, const void* from, uint32_t mask);
   void result_defined(uint32_t flag, Slot slot, int width, uint32_t mask);
+
+  // executor_pack.cpp
+  void pack(const MicroOp& op, uint32_t mask);
+  void unpack(const MicroOp& op, uint32_t mask);
 
   // scheduler.cpp
   void run_blocks();
@@ -257,8 +158,6 @@ class Executor : public RaceOwner {
   Target span_of_lanes(uint32_t mask, Space space, int bytes, uint64_t* first);
   bool load_near(const MicroOp& op, uint32_t mask, Space space);
   bool store_near(const MicroOp& op, uint32_t mask, Space space);
-  bool load_wide(const MicroOp& op, uint32_t mask, Space space);
-  bool store_wide(const MicroOp& op, uint32_t mask, Space space);
   Target span(Space space, uint64_t address, int64_t bytes);
   Target locate(const MicroOp& op, Space space, int lane, uint64_t address, int bytes,
                 bool is_store);
@@ -274,6 +173,12 @@ class Executor : public RaceOwner {
   void copy_local(WarpState& warp, const std::vector<LocalCopy>& copies, uint32_t mask);
   void copy_local_trails(WarpState& warp, const LocalCopy& copy, int lane);
 
+  // executor_memory_rows.cpp
+  AddressPattern pattern_of(const uint64_t* addresses, const LaneRun& lanes, int bytes) const;
+  bool any_undefined(const uint8_t* state, int64_t bytes) const;
+  bool load_wide(const MicroOp& op, uint32_t mask, Space space);
+  bool store_wide(const MicroOp& op, uint32_t mask, Space space);
+
   // executor_warp.cpp
   bool synchronise(WarpState& warp, Group& group, const MicroOp& op, uint32_t mask);
   bool synchronise_parts(WarpState& warp, Group& group, const MicroOp& op, uint32_t mask);
@@ -283,14 +188,14 @@ class Executor : public RaceOwner {
     const MicroOp* op = nullptr;
     uint32_t mask = 0;
   };
-  void perform(WarpState& warp, const std::vector<Participant>& all);
+  void perform(WarpState& warp, std::span<const Participant> all);
   bool is_uniform(Slot slot) const;
   bool shuffle_whole(const MicroOp& op, uint32_t mask);
-  void shuffle(WarpState& warp, const std::vector<Participant>& all);
-  void vote(WarpState& warp, const std::vector<Participant>& all);
-  void match(WarpState& warp, const std::vector<Participant>& all);
-  void redux(WarpState& warp, const std::vector<Participant>& all);
-  void elect(WarpState& warp, const std::vector<Participant>& all);
+  void shuffle(WarpState& warp, std::span<const Participant> all);
+  void vote(WarpState& warp, std::span<const Participant> all);
+  void match(WarpState& warp, std::span<const Participant> all);
+  void redux(WarpState& warp, std::span<const Participant> all);
+  void elect(WarpState& warp, std::span<const Participant> all);
   void set_result_predicate(const MicroOp& op, uint32_t value, uint32_t mask, uint32_t undefined);
   uint32_t member_mask(const MicroOp& op, uint32_t mask) const;
   uint32_t undefined_lanes(uint32_t flag, Slot slot, int width, uint32_t mask) const;
@@ -320,20 +225,23 @@ class Executor : public RaceOwner {
                   std::string message, bool note);
   bool stands_above(const Group& a, const Group& b) const;
   void tell_divergent(WarpState& warp, const Group& first, const Group& second);
-  bool is_landmark(int32_t pc) const;
-  int32_t landmark_from(int32_t pc) const;
-  void note_passed(WarpState& warp, const Group& goes);
-  void check_exit(WarpState& warp, uint32_t leaving);
-  void watch_joins(const WarpState& warp);
-  void check_left(WarpState& warp);
   void check_membermask(WarpState& warp, int32_t pc, uint32_t mask, uint32_t named);
-  void check_participants(WarpState& warp, const std::vector<Participant>& all);
+  void check_participants(WarpState& warp, std::span<const Participant> all);
   Diagnostic& report_absent(const Trail& trail, const std::string& use);
   std::string awaited(const Group& g, const char* running) const;
   uint32_t lacking(const WarpState& home, const Group& waits, const WarpState& warp) const;
   void tell_missing(const WarpState& home, const Group& waits, const char* running,
                     std::string& message, std::vector<Step>& steps) const;
   [[noreturn]] void report_hang(const std::string& why, const char* running);
+
+  // executor_passed.cpp
+  bool is_landmark(int32_t pc) const;
+  int32_t landmark_from(int32_t pc) const;
+  void note_passed(WarpState& warp, const Group& goes);
+  void check_exit(WarpState& warp, uint32_t leaving);
+  Joins& joins();
+  void watch_joins(const WarpState& warp);
+  void check_left(WarpState& warp);
 
   // executor_coverage.cpp
   void begin_coverage(const Module& module);
@@ -346,7 +254,7 @@ class Executor : public RaceOwner {
   // executor_tensor.cpp
   /// By element: 0, or 1 + 32 * (number of the register) + lane of what is undefined.
   using UndefinedElements = std::array<uint16_t, kMaxElements>;
-  void tensor(WarpState& warp, const std::vector<Participant>& all);
+  void tensor(WarpState& warp, std::span<const Participant> all);
   void set_register_row(const FragmentRows& registers, size_t k, const uint8_t* bytes,
                         const uint8_t* undefined);
   template <class F>
@@ -476,9 +384,10 @@ class Executor : public RaceOwner {
   const Code* code_ = nullptr;
   const LaunchConfig* config_ = nullptr;
 #ifdef ASSAY_WITHOUT_CHECKERS
-  static constexpr bool shadow_ = false, tracked_ = false;
+  static constexpr bool shadow_ = false, tracked_ = false, counting_ = false;
 #else
   bool shadow_ = true;
+  bool counting_ = true;  ///< somebody asks for counters: coverage, or the checkers that use them
   bool tracked_ = false;  ///< somebody looks at accesses: observer, race checker or trace
 #endif
   bool barriers_on() const { return kCheckersBuilt && options_.barriers; }
@@ -513,7 +422,8 @@ class Executor : public RaceOwner {
   std::vector<int32_t> warp_order_;
   std::deque<std::unique_ptr<BlockState>> resident_;
   Stillness stillness_;
-  Joins joins_;
+  std::unordered_map<uint64_t, Joins> all_joins_;  ///< by Code::serial
+  Joins* joins_now_ = nullptr;  ///< of the program that runs; null: not asked for yet
   /// A block's barrier at which others wait while a warp runs, and how often the blocks behind it
   /// had been entered when that warp began.
   struct WatchedBarrier {

@@ -110,6 +110,9 @@ std::vector<uint32_t> count_blocks(const Module& module, const Coverage& seen) {
 }  // namespace
 
 void Executor::begin_coverage(const Module& module) {
+#ifndef ASSAY_WITHOUT_CHECKERS
+  counting_ = options_.coverage || options_.barriers || options_.narrow;
+#endif
   counted_.clear();
   count_in(module);
   access_seen_ = &no_access_;

@@ -1,53 +1,13 @@
 // Loads and stores: generic addresses resolve to global, shared or local memory; only active lanes'
-// addresses count. The common shapes (consecutive or equal addresses of a full warp) move whole
-// rows; everything else goes lane by lane.
+// addresses count. The common shapes move whole rows (executor_memory_rows.cpp); everything else goes
+// lane by lane.
 #include <bit>
 #include <cstring>
 
+#include "devices/ptx/elements.hpp"
 #include "devices/ptx/executor.hpp"
 
 namespace assay::ptx {
-
-namespace {
-
-/// An element of `bytes` in memory, extended to a register of `width` bytes.
-void load_element(uint8_t* to, int width, const uint8_t* from, int bytes, bool sign_extend) {
-  if (width == bytes) {
-    std::memcpy(to, from, bytes);
-    return;
-  }
-  uint64_t value = 0;
-  std::memcpy(&value, from, bytes);
-  if (sign_extend) {
-    const int shift = 64 - 8 * bytes;
-    value = static_cast<uint64_t>(static_cast<int64_t>(value << shift) >> shift);
-  }
-  std::memcpy(to, &value, width);
-}
-
-/// Rows of a load whose 32 lanes lie one after the other.
-template <class T, int kVector>
-void deinterleave(const uint8_t* from, uint8_t* const* rows) {
-  for (int k = 0; k < kVector; ++k) {
-    if (rows[k] == nullptr) continue;
-    T* to = reinterpret_cast<T*>(rows[k]);
-    for (int lane = 0; lane < kLanes; ++lane) {
-      std::memcpy(to + lane, from + sizeof(T) * (lane * kVector + k), sizeof(T));
-    }
-  }
-}
-
-template <class T, int kVector>
-void interleave(uint8_t* to, const uint8_t* const* rows) {
-  for (int k = 0; k < kVector; ++k) {
-    const T* from = reinterpret_cast<const T*>(rows[k]);
-    for (int lane = 0; lane < kLanes; ++lane) {
-      std::memcpy(to + sizeof(T) * (lane * kVector + k), from + lane, sizeof(T));
-    }
-  }
-}
-
-}  // namespace
 
 /// Fills address_ with the addresses of all lanes.
 void Executor::addresses(const MicroOp& op) {
@@ -149,68 +109,6 @@ void Executor::load(const MicroOp& op, uint32_t mask) {
     }
     mask &= ~same;
   }
-}
-
-/// Whole rows at once. False: not of a shape that this serves (nothing was done).
-bool Executor::load_wide(const MicroOp& op, uint32_t mask, Space space) {
-  if (mask != ~0u || space == Space::local) return false;
-  const Site& site = code_->sites[op.site];
-  const int count = static_cast<int>(site.rows.size());
-  const int bytes = site.element_bytes * count;
-  const AddressPattern pattern = kit_.pattern(address_, bytes);
-  if (pattern == AddressPattern::scattered) return false;
-  if ((address_[0] & static_cast<uint64_t>(bytes - 1)) != 0) return false;
-  const bool uniform = pattern == AddressPattern::uniform;
-  const int64_t total = uniform ? bytes : int64_t{bytes} * kLanes;
-  const Target from = span(space, address_[0], total);
-  if (from.data == nullptr) return false;
-  if (shadow_ && (from.page == nullptr || from.page->has_undefined)) {
-    if (total >= 32 ? kit_.any_bit(from.state, total, kUndefined) : [&] {
-          uint8_t any = 0;
-          for (int64_t i = 0; i < total; ++i) any |= from.state[i];
-          return (any & kUndefined) != 0;
-        }()) {
-      return false;
-    }
-  }
-  uint8_t* rows[8] = {};
-  bool same_width = true;
-  for (int k = 0; k < count; ++k) {
-    if (site.rows[k] == kNoSlot) continue;
-    rows[k] = frame_row(site.rows[k]);
-    same_width &= site.widths[k] == site.element_bytes;
-    warp_->flags[site.flags[k]] = 0;
-  }
-  if (uniform) {
-    for (int k = 0; k < count; ++k) {
-      if (rows[k] == nullptr) continue;
-      const int width = site.widths[k];
-      load_element(rows[k], width, from.data + k * site.element_bytes, site.element_bytes,
-                   site.sign_extend);
-      for (int filled = width; filled < width * kLanes; filled *= 2) {
-        std::memcpy(rows[k] + filled, rows[k], filled);
-      }
-    }
-    return true;
-  }
-  if (same_width && count == 1) {
-    if (rows[0] != nullptr) std::memcpy(rows[0], from.data, static_cast<size_t>(total));
-  } else if (same_width && site.element_bytes == 4 && count == 4) {
-    deinterleave<uint32_t, 4>(from.data, rows);
-  } else if (same_width && site.element_bytes == 4 && count == 2) {
-    deinterleave<uint32_t, 2>(from.data, rows);
-  } else if (same_width && site.element_bytes == 8 && count == 2) {
-    deinterleave<uint64_t, 2>(from.data, rows);
-  } else {
-    for (int k = 0; k < count; ++k) {
-      for (int lane = 0; rows[k] != nullptr && lane < kLanes; ++lane) {
-        load_element(rows[k] + lane * site.widths[k], site.widths[k],
-                     from.data + lane * bytes + k * site.element_bytes, site.element_bytes,
-                     site.sign_extend);
-      }
-    }
-  }
-  return true;
 }
 
 /// One stretch of memory that holds the bytes of all lanes of `mask`, aligned and in bounds, at
@@ -320,45 +218,6 @@ void Executor::store(const MicroOp& op, uint32_t mask) {
     }
     mask &= ~same;
   }
-}
-
-bool Executor::store_wide(const MicroOp& op, uint32_t mask, Space space) {
-  if (mask != ~0u || space == Space::local) return false;
-  const Site& site = code_->sites[op.site];
-  const int count = static_cast<int>(site.rows.size());
-  const int bytes = site.element_bytes * count;
-  const uint8_t* rows[8] = {};
-  for (int k = 0; k < count; ++k) {
-    if (shadow_ && (warp_->flags[site.flags[k]] & kMaybeUndefined) != 0) return false;
-    if (site.widths[k] != site.element_bytes) return false;
-    rows[k] = row(site.rows[k]);
-  }
-  if (kit_.pattern(address_, bytes) != AddressPattern::consecutive) return false;
-  if ((address_[0] & static_cast<uint64_t>(bytes - 1)) != 0) return false;
-  const int64_t total = int64_t{bytes} * kLanes;
-  const Target to = span(space, address_[0], total);
-  if (to.data == nullptr) return false;
-  if (to.page != nullptr) {
-    if (!memory_->regions()[to.page->region].spec.writable) return false;
-    to.page->written = true;
-  }
-  if (count == 1) {
-    std::memcpy(to.data, rows[0], static_cast<size_t>(total));
-  } else if (site.element_bytes == 4 && count == 4) {
-    interleave<uint32_t, 4>(to.data, rows);
-  } else if (site.element_bytes == 4 && count == 2) {
-    interleave<uint32_t, 2>(to.data, rows);
-  } else if (site.element_bytes == 8 && count == 2) {
-    interleave<uint64_t, 2>(to.data, rows);
-  } else if (site.element_bytes == 2 && count == 4) {
-    interleave<uint16_t, 4>(to.data, rows);
-  } else if (site.element_bytes == 2 && count == 2) {
-    interleave<uint16_t, 2>(to.data, rows);
-  } else {
-    return false;
-  }
-  std::memset(to.state, kWritten, static_cast<size_t>(total));
-  return true;
 }
 
 /// Stores of defined values whose lanes all lie in one stretch of memory.

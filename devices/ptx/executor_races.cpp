@@ -1,4 +1,5 @@
 // Between the executor and the race checker: which accesses it sees, and how a race is told.
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <cstring>
@@ -76,15 +77,29 @@ void Executor::check_races(const MicroOp& op, RaceEvent event) {
   race_op_ = &op;
   race_bytes_ = event.bytes;
   RaceBlock& block = *warp_->block->races;
-  event.consecutive = event.mask == ~0u && kit_.pattern(event.addresses, event.bytes) ==
-                                               AddressPattern::consecutive;
+  event.run = run_of(event.mask);
+  if (event.run.count != 0) {
+    const AddressPattern pattern = pattern_of(event.addresses, event.run, event.bytes);
+    if (pattern == AddressPattern::uniform) event.period = 1;
+    if (pattern == AddressPattern::scattered) {
+      event.period = event.run.count == kLanes ? kit_.period(event.addresses, event.bytes) : 0;
+      if (event.period == 0) event.run = {};
+    }
+  }
   if (event.shared) {
     return races_->access(block, warp_->index, event, block.shared, kSharedStart);
   }
-  const uint64_t end = event.addresses[kLanes - 1] + static_cast<uint64_t>(event.bytes) - 1;
-  const bool one_page =
-      event.consecutive && event.addresses[0] >> kPageBits == end >> kPageBits;
-  event.consecutive = one_page;
+  bool one_page = false;
+  if (event.run.count != 0) {
+    const int places = event.period != 0 ? event.period : event.run.count;
+    const uint64_t end = event.addresses[event.run.first + places - 1] +
+                         static_cast<uint64_t>(event.bytes) - 1;
+    one_page = event.addresses[event.run.first] >> kPageBits == end >> kPageBits;
+    if (!one_page) {
+      event.run = {};
+      event.period = 0;
+    }
+  }
   for (uint32_t left = event.mask; left != 0;) {
     const uint64_t number = event.addresses[std::countr_zero(left)] >> kPageBits;
     uint32_t same = 0;
@@ -240,18 +255,14 @@ void Executor::fence(const MicroOp& op, uint32_t mask) {
 }
 
 void Executor::race_barrier(BlockState& block, int number) {
-  bool whole = true;
+  const auto waits = [&](const auto& warp) { return block.barrier_masks[warp->index][number]; };
+  const bool whole = std::all_of(block.warps.begin(), block.warps.end(), [&](const auto& warp) {
+    return (warp->live & ~waits(warp)) == 0;
+  });
+  if (whole && block.barriers[number].arrived_threads == 0) return races_->barrier(*block.races);
   std::vector<uint32_t> masks;
-  for (const auto& warp : block.warps) {
-    const uint32_t here = block.barrier_masks[warp->index][number];
-    masks.push_back(here);
-    whole &= (warp->live & ~here) == 0;
-  }
-  if (whole && block.barriers[number].arrived_threads == 0) {
-    races_->barrier(*block.races);
-  } else {
-    races_->partial_barrier(*block.races, number, masks);
-  }
+  for (const auto& warp : block.warps) masks.push_back(waits(warp));
+  races_->partial_barrier(*block.races, number, masks);
 }
 
 }  // namespace assay::ptx

@@ -23,7 +23,7 @@ int place_of(int row, int column, bool transpose) {
 }  // namespace
 
 /// All 32 lanes of the warp take part, at the same instruction (.aligned).
-void Executor::tensor(WarpState& warp, const std::vector<Participant>& all) {
+void Executor::tensor(WarpState& warp, std::span<const Participant> all) {
   const MicroOp& op = *all[0].op;
   uint32_t mask = 0;
   bool same = true;
@@ -45,7 +45,7 @@ void Executor::tensor(WarpState& warp, const std::vector<Participant>& all) {
     }
     throw Stop{RunStatus::fault};
   }
-  if (op.result == ResultFormat::none) note_access(op, mask, mask);
+  if (counting_ && op.result == ResultFormat::none) note_access(op, mask, mask);
   switch (ins.op) {
     case Op::ldmatrix:
       return load_matrices(op, ins);

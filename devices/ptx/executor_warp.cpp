@@ -93,7 +93,8 @@ bool Executor::synchronise(WarpState& warp, Group& group, const MicroOp& op, uin
   const uint32_t wanted = (named | mask) & warp.live;
   if ((wanted & ~mask) == 0) {
     if (op.kind == Kind::shuffle && shuffle_whole(op, mask)) return true;
-    perform(warp, {{&group, &op, mask}});
+    const Participant only{&group, &op, mask};
+    perform(warp, {&only, 1});
     return true;
   }
   hold(warp, group, mask, Wait::rendezvous, named);
@@ -115,7 +116,8 @@ bool Executor::synchronise_parts(WarpState& warp, Group& group, const MicroOp& o
     left &= ~part;
     if (barriers_on()) check_membermask(warp, group.pc, part, named);
     if ((named & warp.live & ~part) == 0) {
-      perform(warp, {{&group, &op, part}});
+      const Participant only{&group, &op, part};
+      perform(warp, {&only, 1});
       done |= part;
       continue;
     }
@@ -165,7 +167,7 @@ bool Executor::try_rendezvous(WarpState& warp, uint32_t named) {
   return true;
 }
 
-void Executor::perform(WarpState& warp, const std::vector<Participant>& all) {
+void Executor::perform(WarpState& warp, std::span<const Participant> all) {
   switch (all[0].op->kind) {
     case Kind::shuffle:
       return shuffle(warp, all);
@@ -206,10 +208,7 @@ void Executor::set_result_predicate(const MicroOp& op, uint32_t value, uint32_t 
 /// Whether all lanes of a 32-bit row hold the same: constants do by their making.
 bool Executor::is_uniform(Slot slot) const {
   if ((slot & 3u) == kConstants) return true;
-  const uint32_t* words = reinterpret_cast<const uint32_t*>(row(slot));
-  uint32_t different = 0;
-  for (int i = 0; i < kLanes; ++i) different |= words[i] ^ words[0];
-  return different == 0;
+  return kit_.uniform32(reinterpret_cast<const uint32_t*>(row(slot)));
 }
 
 /// The common shuffle: a whole warp, clean and untraced, all lanes with the same distance and
@@ -243,7 +242,7 @@ bool Executor::shuffle_whole(const MicroOp& op, uint32_t mask) {
   return true;
 }
 
-void Executor::shuffle(WarpState& warp, const std::vector<Participant>& all) {
+void Executor::shuffle(WarpState& warp, std::span<const Participant> all) {
   alignas(32) uint32_t value[kLanes];
   alignas(32) uint32_t result[kLanes];
   uint32_t participants = 0;
@@ -317,7 +316,7 @@ void Executor::shuffle(WarpState& warp, const std::vector<Participant>& all) {
   }
 }
 
-void Executor::vote(WarpState&, const std::vector<Participant>& all) {
+void Executor::vote(WarpState&, std::span<const Participant> all) {
   uint32_t truth = 0, mask = 0;
   UndefinedLanes unsure;
   for (const Participant& p : all) {
@@ -356,7 +355,7 @@ void Executor::vote(WarpState&, const std::vector<Participant>& all) {
   }
 }
 
-void Executor::match(WarpState&, const std::vector<Participant>& all) {
+void Executor::match(WarpState&, std::span<const Participant> all) {
   uint64_t value[kLanes] = {};
   uint32_t mask = 0;
   UndefinedLanes unsure;
@@ -397,7 +396,7 @@ void Executor::match(WarpState&, const std::vector<Participant>& all) {
   }
 }
 
-void Executor::redux(WarpState&, const std::vector<Participant>& all) {
+void Executor::redux(WarpState&, std::span<const Participant> all) {
   const Instruction& ins = *code_->sites[all[0].op->site].instruction;
   MaskedBits result;
   UndefinedLanes unsure;
@@ -420,7 +419,7 @@ void Executor::redux(WarpState&, const std::vector<Participant>& all) {
 }
 
 /// The lowest participating lane; PTX leaves the choice open but asks for the same one each time.
-void Executor::elect(WarpState&, const std::vector<Participant>& all) {
+void Executor::elect(WarpState&, std::span<const Participant> all) {
   uint32_t mask = 0;
   for (const Participant& p : all) mask |= p.mask;
   const uint32_t leader = static_cast<uint32_t>(std::countr_zero(mask));

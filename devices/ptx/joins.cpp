@@ -4,12 +4,8 @@
 
 namespace assay::ptx {
 
-void Joins::make(const Code& code) {
-  code_ = code.serial;
-  answers_.clear();
-  behind_.clear();
-  starts_.clear();
-  nodes_.assign(code.blocks.size(), Node{});
+Joins::Joins(const Code& code)
+    : block_of_(code.ops.size()), nodes_(code.blocks.size()), behind_(code.blocks.size()) {
   for (size_t b = 0; b < code.blocks.size(); ++b) {
     starts_.emplace_back(code.blocks[b].pc, static_cast<int32_t>(b));
   }
@@ -23,6 +19,7 @@ void Joins::make(const Code& code) {
     const int32_t end = i + 1 < starts_.size() ? starts_[i + 1].first
                                                : static_cast<int32_t>(code.ops.size());
     for (int32_t pc = starts_[i].first; pc < end; ++pc) {
+      block_of_[static_cast<size_t>(pc)] = starts_[i].second;
       const MicroOp& op = code.ops[static_cast<size_t>(pc)];
       switch (op.kind) {
         case Kind::nop:
@@ -53,13 +50,6 @@ void Joins::make(const Code& code) {
       }
     }
   }
-}
-
-int32_t Joins::block_at(int32_t pc) const {
-  const auto after = std::upper_bound(
-      starts_.begin(), starts_.end(), pc,
-      [](int32_t at, const std::pair<int32_t, int32_t>& start) { return at < start.first; });
-  return std::prev(after)->second;
 }
 
 /// Whether every way from the end of `from` to the end of the function enters `to`. A trap is no end.
@@ -98,9 +88,9 @@ bool Joins::reaches(int32_t from, int32_t to) const {
   return false;
 }
 
-bool Joins::passed(const Code& code, int32_t here, int32_t there) {
-  if (code_ != code.serial) make(code);
-  const int32_t from = block_at(here), to = block_at(there);
+bool Joins::passed(int32_t here, int32_t there) {
+  const int32_t from = block_of_[static_cast<size_t>(here)];
+  const int32_t to = block_of_[static_cast<size_t>(there)];
   if (nodes_[static_cast<size_t>(to)].last_work < there) return false;
   if (from == to && there <= here) return false;
   const uint64_t key = static_cast<uint64_t>(from) << 32 | static_cast<uint32_t>(to);
@@ -119,17 +109,17 @@ uint32_t Joins::entries(int32_t block, const std::vector<uint32_t>& edges) const
   return sum;
 }
 
-const std::vector<int32_t>& Joins::behind(const Code& code, int32_t here) {
-  if (code_ != code.serial) make(code);
-  const int32_t from = block_at(here);
-  const auto known = behind_.find(from);
-  if (known != behind_.end()) return known->second;
-  std::vector<int32_t>& blocks = behind_[from];
+const std::vector<int32_t>& Joins::behind(int32_t here) {
+  const int32_t from = block_of_[static_cast<size_t>(here)];
+  auto& known = behind_[static_cast<size_t>(from)];
+  if (known != nullptr) return *known;
+  std::vector<int32_t> blocks;
   for (const auto& [pc, block] : starts_) {
     const bool room = blocks.size() < kMostBehind;
-    if (room && block != from && passed(code, here, pc)) blocks.push_back(block);
+    if (room && block != from && passed(here, pc)) blocks.push_back(block);
   }
-  return blocks;
+  known = std::make_unique<const std::vector<int32_t>>(std::move(blocks));
+  return *known;
 }
 
 }  // namespace assay::ptx

@@ -166,6 +166,7 @@ RunStatus Executor::launch(const Code& code, const LaunchConfig& config) {
                                      static_cast<int64_t>(code.flag_count),
                                      code.frame_bytes};
   if (shape != tid_shape_) free_blocks_.clear();
+  joins_now_ = nullptr;
   global_trails_.clear();
   tid_shape_ = shape;
   code_ = &code;

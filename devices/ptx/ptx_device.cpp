@@ -29,6 +29,31 @@ uint64_t buffer_address(const Tensor& tensor) {
   return operand_base(tensor.position) + static_cast<uint64_t>(tensor.misalign);
 }
 
+/// Whether all bytes of each element are written, from a flag of each byte.
+template <class Word>
+void all_written(const uint8_t* flags, int64_t count, uint8_t* written) {
+  Word all;
+  std::memset(&all, kWritten, sizeof all);
+  for (int64_t i = 0; i < count; ++i) {
+    Word element;
+    std::memcpy(&element, flags + i * static_cast<int64_t>(sizeof element), sizeof element);
+    written[i] = element == all;
+  }
+}
+
+void all_written(const uint8_t* flags, int64_t count, int bytes, uint8_t* written) {
+  switch (bytes) {
+    case 1:
+      return all_written<uint8_t>(flags, count, written);
+    case 2:
+      return all_written<uint16_t>(flags, count, written);
+    case 4:
+      return all_written<uint32_t>(flags, count, written);
+    default:
+      return all_written<uint64_t>(flags, count, written);
+  }
+}
+
 /// Outputs of one run. Keeps the run's memory; `instance` must outlive it.
 class PageReader : public OutputReader {
  public:
@@ -104,11 +129,7 @@ class PageReader : public OutputReader {
     while (count > 0) {
       const int64_t here = std::min(count, most);
       memory_->read(region, offset, here * bytes, bits, flags);
-      for (int64_t i = 0; i < here; ++i) {
-        uint8_t all = kWritten;
-        for (int b = 0; b < bytes; ++b) all &= flags[i * bytes + b];
-        written[i] = all;
-      }
+      all_written(flags, here, bytes, written);
       offset += here * bytes;
       bits += here * bytes;
       written += here;

@@ -142,9 +142,12 @@ void Races::access(RaceBlock& block, int w, const RaceEvent& event, RaceShadow& 
   RaceWarp& warp = block.warps[w];
   shadow.refine(event.bytes);
   const bool strong = (event.what & RaceAccess::kStrong) != 0;
-  if (event.consecutive && !strong &&
-      wide_access(block, warp, event, shadow, event.addresses[0] - offset)) {
-    return;
+  if (event.run.count != 0 && !strong) {
+    const uint64_t at = event.addresses[event.run.first] - offset;
+    const bool done = event.period == 0
+                          ? wide_access(block, warp, event, shadow, at)
+                          : !event.writes && repeated_read(block, warp, event, shadow, at);
+    if (done) return;
   }
   const int shift = shadow.shift();
   const RaceTime floor = floor_of(block, event);
@@ -159,6 +162,7 @@ void Races::access(RaceBlock& block, int w, const RaceEvent& event, RaceShadow& 
   const auto address_of = [&](uint64_t i, int lane) {
     return std::max(event.addresses[lane], offset + (i << shift));
   };
+  int in_turn = 0;  // lanes, one behind the other, that add nothing to what is known
   for (uint32_t left = event.mask; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
     const uint64_t at = event.addresses[lane] - offset;
@@ -166,11 +170,15 @@ void Races::access(RaceBlock& block, int w, const RaceEvent& event, RaceShadow& 
     const uint64_t last = (std::min(at + bytes, size) - 1) >> shift;
     const RaceThread me = warp.first + static_cast<RaceThread>(lane);
     const RaceAccess mine{time_, me, event.what};
+    bool among_all = !event.writes;  // of each cell it is known that lanes of this warp read it
     for (uint64_t i = at >> shift; i <= last; ++i) {
       const bool after_write = write_times[i] < floor || writers[i] == me;
       // Of a thread that reads again, or of several since nothing ordered them, all is known.
       const bool after_read = read_times[i] < floor ||
                               (readers[i] == me && read_whats[i] >> RaceAccess::kManyShift == 0);
+      const bool known = after_write && !after_read && read_times[i] == time_ &&
+                         among(read_whats[i], readers[i], mine);
+      among_all &= known && write_times[i] < floor;
       if (event.writes) {
         if (!after_write || !after_read) {
           slow_write(block, warp, event, lane, shadow.cell(i, address_of(i, lane)));
@@ -184,29 +192,68 @@ void Races::access(RaceBlock& block, int w, const RaceEvent& event, RaceShadow& 
         read_times[i] = 0;
       } else if (after_write && after_read) {
         shadow.set_read(i, mine);
-      } else if (after_write && read_times[i] == time_ && among(read_whats[i], readers[i], mine)) {
-        continue;
-      } else {
+      } else if (!known) {
         RaceCell cell = shadow.cell(i, address_of(i, lane));
         slow_read(block, warp, event, lane, cell);
         shadow.set_readers(i, cell);
       }
     }
+    // What is known of these lanes' reads is known of the same reads by the lanes behind them.
+    in_turn = among_all ? in_turn + 1 : 0;
+    if (in_turn != 0 && in_turn == event.period) return;
   }
 }
 
-/// All lanes of the warp, side by side. False: not known to be in order, and nothing was recorded.
+/// Lanes side by side. False: not known to be in order, and nothing was recorded.
 bool Races::wide_access(const RaceBlock& block, const RaceWarp& warp, const RaceEvent& event,
                         RaceShadow& shadow, uint64_t at) {
   const int shift = shadow.shift();
   const uint64_t bytes = static_cast<uint64_t>(event.bytes);
   const uint64_t cells = bytes >> shift;
   if (!std::has_single_bit(cells) || (at & ((uint64_t{1} << shift) - 1)) != 0) return false;
-  if (at + bytes * kRaceLanes > static_cast<uint64_t>(shadow.bytes())) return false;
+  const int lanes = event.run.count;
+  if (at + bytes * static_cast<uint64_t>(lanes) > static_cast<uint64_t>(shadow.bytes())) return false;
   const RaceFloors floors{floor_of(block, event), block.ordered, warp.ordered};
   const auto record = event.writes ? rows_.write : rows_.read;
-  return record(shadow, at >> shift, std::countr_zero(cells), floors,
-                {time_, warp.first, event.what});
+  const RaceThread first = warp.first + static_cast<RaceThread>(event.run.first);
+  return record(shadow, at >> shift, std::countr_zero(cells), lanes, floors,
+                {time_, first, event.what});
+}
+
+/// Reads of a few places side by side, each by several lanes, in memory that nothing was written to
+/// since it was last ordered. Records what one lane after the other would: the first reader of each
+/// place, the second as the other one, and that lanes of a warp read it. False: nothing was recorded.
+bool Races::repeated_read(const RaceBlock& block, const RaceWarp& warp, const RaceEvent& event,
+                          RaceShadow& shadow, uint64_t at) {
+  const int shift = shadow.shift();
+  const uint64_t bytes = static_cast<uint64_t>(event.bytes);
+  const uint64_t cells = bytes >> shift;
+  if (cells == 0 || (at & ((uint64_t{1} << shift) - 1)) != 0) return false;
+  const uint64_t places = static_cast<uint64_t>(event.period);
+  if (at + bytes * places > static_cast<uint64_t>(shadow.bytes())) return false;
+  if (event.run.count < 2 * event.period) return false;
+  const RaceTime floor = floor_of(block, event);
+  const RaceThread first = warp.first + static_cast<RaceThread>(event.run.first);
+  const RaceAccess mine{time_, first, event.what};
+  const size_t begin = at >> shift, end = begin + cells * places;
+  const RaceTime* const write_times = shadow.column(RaceShadow::write_time);
+  const RaceTime* const read_times = shadow.column(RaceShadow::read_time);
+  const RaceThread* const readers = shadow.column(RaceShadow::read_thread);
+  const uint32_t* const read_whats = shadow.column(RaceShadow::read_what);
+  for (size_t i = begin; i < end; ++i) {
+    const bool known = read_times[i] == time_ && among(read_whats[i], readers[i], mine);
+    if (write_times[i] >= floor || (read_times[i] >= floor && !known)) return false;
+  }
+  RaceCell cell;
+  cell.read = mine;
+  cell.read.what |= uint32_t{RaceAccess::warp} << RaceAccess::kManyShift;
+  for (size_t i = begin; i < end; ++i) {
+    if (read_times[i] >= floor) continue;
+    cell.read.thread = first + static_cast<RaceThread>((i - begin) / cells);
+    cell.other_reader = cell.read.thread + static_cast<RaceThread>(places);
+    shadow.set_readers(i, cell);
+  }
+  return true;
 }
 
 void Races::slow_read(RaceBlock& block, RaceWarp& warp, const RaceEvent& event, int lane,

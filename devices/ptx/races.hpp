@@ -17,6 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "devices/ptx/lanes.hpp"
 #include "devices/ptx/race_clock.hpp"
 #include "devices/ptx/race_rows.hpp"
 #include "devices/ptx/race_shadow.hpp"
@@ -63,7 +64,8 @@ struct RaceEvent {
   int bytes = 0;
   bool shared = false;
   bool reads = false, writes = false;
-  bool consecutive = false;  ///< all lanes access, each the bytes behind those of the lane before
+  LaneRun run;           ///< of lanes without gaps: those that access; count 0: of others
+  int period = 0;        ///< so many lanes of `run` lie side by side, the others repeat them; 0: all do
   uint32_t what = 0;  ///< RaceAccess::what: site and bits
 };
 
@@ -144,6 +146,8 @@ class Races {
                     const RaceAccess& a) const;
   bool wide_access(const RaceBlock& block, const RaceWarp& warp, const RaceEvent& event,
                    RaceShadow& shadow, uint64_t at);
+  bool repeated_read(const RaceBlock& block, const RaceWarp& warp, const RaceEvent& event,
+                     RaceShadow& shadow, uint64_t at);
   void slow_read(RaceBlock& block, RaceWarp& warp, const RaceEvent& event, int lane,
                  RaceCell& cell);
   void slow_write(RaceBlock& block, RaceWarp& warp, const RaceEvent& event, int lane,

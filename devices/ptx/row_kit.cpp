@@ -27,9 +27,15 @@ void butterfly32(uint32_t* d, const uint32_t* a, uint32_t distance) {
   std::memcpy(d, result, sizeof result);
 }
 
-AddressPattern pattern(const uint64_t* a, int64_t bytes) {
+bool uniform32(const uint32_t* a) {
+  uint32_t different = 0;
+  for (int i = 0; i < kLanes; ++i) different |= a[i] ^ a[0];
+  return different == 0;
+}
+
+AddressPattern pattern_of(const uint64_t* a, int count, int64_t bytes) {
   uint64_t apart = 0, different = 0;
-  for (int i = 0; i < kLanes; ++i) {
+  for (int i = 0; i < count; ++i) {
     apart |= a[i] ^ (a[0] + static_cast<uint64_t>(i * bytes));
     different |= a[i] ^ a[0];
   }
@@ -37,6 +43,22 @@ AddressPattern pattern(const uint64_t* a, int64_t bytes) {
          : different == 0 ? AddressPattern::uniform
                           : AddressPattern::scattered;
 }
+
+inline __attribute__((always_inline)) int period_of(const uint64_t* a, int64_t bytes) {
+  int side_by_side = 1;
+  while (side_by_side < kLanes &&
+         a[side_by_side] == a[side_by_side - 1] + static_cast<uint64_t>(bytes)) {
+    ++side_by_side;
+  }
+  if (side_by_side == kLanes || (side_by_side & (side_by_side - 1)) != 0) return 0;
+  uint64_t different = 0;
+  for (int i = side_by_side; i < kLanes; ++i) different |= a[i] ^ a[i - side_by_side];
+  return different == 0 ? side_by_side : 0;
+}
+
+int period(const uint64_t* a, int64_t bytes) { return period_of(a, bytes); }
+
+AddressPattern pattern(const uint64_t* a, int64_t bytes) { return pattern_of(a, kLanes, bytes); }
 
 bool add_leaves_nonnegative(const uint32_t* a, const uint32_t* b) {
   uint32_t any = 0;
@@ -96,7 +118,10 @@ constexpr RowKit kGeneric = {blend<uint16_t>,
                              blend<uint64_t>,
                              addresses32,
                              butterfly32,
+                             uniform32,
                              pattern,
+                             pattern_of,
+                             period,
                              add_leaves_nonnegative,
                              sub_leaves_nonnegative,
                              shl_leaves_nonnegative,
@@ -171,6 +196,15 @@ ASSAY_AVX2 void butterfly32_avx2(uint32_t* d, const uint32_t* a, uint32_t distan
   for (uint32_t i = 0; i < 4; ++i) store(d + 8 * i, v[i]);
 }
 
+ASSAY_AVX2 bool uniform32_avx2(const uint32_t* a) {
+  const __m256i first = _mm256_set1_epi32(static_cast<int>(a[0]));
+  __m256i different = _mm256_setzero_si256();
+  for (int i = 0; i < 4; ++i) {
+    different = _mm256_or_si256(different, _mm256_xor_si256(load(a + 8 * i), first));
+  }
+  return _mm256_testz_si256(different, different);
+}
+
 ASSAY_AVX2 AddressPattern pattern_avx2(const uint64_t* a, int64_t bytes) {
   const __m256i first = _mm256_set1_epi64x(static_cast<int64_t>(a[0]));
   __m256i expected = _mm256_add_epi64(first, _mm256_setr_epi64x(0, bytes, 2 * bytes, 3 * bytes));
@@ -186,6 +220,32 @@ ASSAY_AVX2 AddressPattern pattern_avx2(const uint64_t* a, int64_t bytes) {
          : _mm256_testz_si256(different, different) ? AddressPattern::uniform
                                                     : AddressPattern::scattered;
 }
+
+ASSAY_AVX2 AddressPattern pattern_of_avx2(const uint64_t* a, int count, int64_t bytes) {
+  const __m256i first = _mm256_set1_epi64x(static_cast<int64_t>(a[0]));
+  __m256i expected = _mm256_add_epi64(first, _mm256_setr_epi64x(0, bytes, 2 * bytes, 3 * bytes));
+  const __m256i step = _mm256_set1_epi64x(4 * bytes);
+  __m256i apart = _mm256_setzero_si256(), different = _mm256_setzero_si256();
+  int i = 0;
+  for (; i + 4 <= count; i += 4) {
+    const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(a + i));
+    apart = _mm256_or_si256(apart, _mm256_xor_si256(v, expected));
+    different = _mm256_or_si256(different, _mm256_xor_si256(v, first));
+    expected = _mm256_add_epi64(expected, step);
+  }
+  uint64_t rest_apart = 0, rest_different = 0;
+  for (; i < count; ++i) {
+    rest_apart |= a[i] ^ (a[0] + static_cast<uint64_t>(i * bytes));
+    rest_different |= a[i] ^ a[0];
+  }
+  if (rest_apart == 0 && _mm256_testz_si256(apart, apart)) return AddressPattern::consecutive;
+  if (rest_different == 0 && _mm256_testz_si256(different, different)) {
+    return AddressPattern::uniform;
+  }
+  return AddressPattern::scattered;
+}
+
+ASSAY_AVX2 int period_avx2(const uint64_t* a, int64_t bytes) { return period_of(a, bytes); }
 
 ASSAY_AVX2 bool add_leaves_nonnegative_avx2(const uint32_t* a, const uint32_t* b) {
   __m256i any = _mm256_setzero_si256();
@@ -260,7 +320,10 @@ constexpr RowKit kAvx2 = {blend16_avx2,
                           blend64_avx2,
                           addresses32_avx2,
                           butterfly32_avx2,
+                          uniform32_avx2,
                           pattern_avx2,
+                          pattern_of_avx2,
+                          period_avx2,
                           add_leaves_nonnegative_avx2,
                           sub_leaves_nonnegative_avx2,
                           shl_leaves_nonnegative_avx2,

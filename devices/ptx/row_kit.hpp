@@ -19,8 +19,15 @@ struct RowKit {
   void (*addresses32)(uint64_t* d, const uint32_t* a, int64_t offset);
   /// d[lane] = a[lane ^ distance], distance below 32; d may be a.
   void (*butterfly32)(uint32_t* d, const uint32_t* a, uint32_t distance);
+  /// Whether all elements are equal.
+  bool (*uniform32)(const uint32_t* a);
   /// How 64-bit addresses lie: addr[i] = addr[0] + i * bytes, or all equal.
   AddressPattern (*pattern)(const uint64_t* addresses, int64_t bytes);
+  /// The same of `count` lanes. One lane: consecutive.
+  AddressPattern (*pattern_of)(const uint64_t* addresses, int count, int64_t bytes);
+  /// How many lanes lie side by side and are repeated, in turn, by all others of a full warp: a power of
+  /// two below 32. 0: that is not how they lie.
+  int (*period)(const uint64_t* addresses, int64_t bytes);
   /// Lanes in which a, b or the 32-bit sum a + b is negative as s32.
   bool (*add_leaves_nonnegative)(const uint32_t* a, const uint32_t* b);
   bool (*sub_leaves_nonnegative)(const uint32_t* a, const uint32_t* b);

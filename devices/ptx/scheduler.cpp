@@ -258,15 +258,7 @@ void Executor::run_warp(WarpState& warp, int64_t slice) {
     if (barriers_on() && warp.groups.size() > 1) note_passed(warp, *group);
     if (instructions_ >= look_change_) change_look();
     pause_ = std::min(slice_end_, look_change_);
-    if (traced()) {
-      run_group<false, false, true>(warp, *group);
-    } else if (shadow_) {
-      looking_ ? run_group<true, true, false>(warp, *group)
-               : run_group<true, false, false>(warp, *group);
-    } else {
-      looking_ ? run_group<false, true, false>(warp, *group)
-               : run_group<false, false, false>(warp, *group);
-    }
+    run_group(warp, *group);
     if (instructions_ >= slice_end_) return;
   }
 }
@@ -342,9 +334,9 @@ void Executor::start_warp(WarpState& warp, BlockState& block, int32_t index) {
   warp.groups[0].pc = code.blocks[code.entry_block].pc;
   warp.groups[0].mask = warp.live;
   const Block& entry = code.blocks[code.entry_block];
-  ++seen_->edges[code.entry->first_edge_id];
+  if (counting_) ++seen_->edges[code.entry->first_edge_id];
   instructions_ += entry.instructions;
-  lane_instructions += int64_t{entry.instructions} * std::popcount(warp.live);
+  lane_instructions += int64_t{entry.instructions} * lane_count(warp.live);
 }
 
 /// tid, lane and warp rows depend only on the block's shape; recycled blocks keep them.

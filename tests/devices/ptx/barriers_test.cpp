@@ -135,6 +135,9 @@ TEST_F(Barriers, FindsDivergentBlockBarriers) {
 // The warp that goes past is the second one to run here; the other way round nothing is told.
 TEST_F(Barriers, FindsABarrierOfOneWarpAlone) {
   const uint64_t y = floats(wrong, "y", 64), x = floats(wrong, "x", 64);
+  // It counts entries of blocks, and needs no other reader of the counters.
+  wrong.options.switch_off_checkers();
+  wrong.options.barriers = true;
   ASSERT_EQ(wrong.run({y, x}, threads(64), "one_warp_of_two"), RunStatus::completed);
   ASSERT_EQ(wrong.count(DiagnosticKind::barrier), 1) << wrong.all_messages();
   const Diagnostic& d = wrong.diagnostics()[0];
