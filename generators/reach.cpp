@@ -60,15 +60,6 @@ void add_answer_at_end(const Facts& facts, Case c, std::vector<Case>& out) {
   if (work_if_valid(facts.contract, c)) out.push_back(std::move(c));
 }
 
-/// All sizes of an operand at their largest, the outermost as large as the scalars then carry.
-std::optional<Case> largest_together(const Contract& contract, const OperandSpec& operand, Case c) {
-  const std::vector<const SizeSpec*> sizes = plain_sizes(contract, operand);
-  if (sizes.empty()) return std::nullopt;
-  for (const SizeSpec* size : sizes) c.sizes[size->name] = greatest(*size);
-  if (!lower_to_fit(contract, sizes, c)) return std::nullopt;
-  return c;
-}
-
 }  // namespace
 
 bool afford(const Facts& facts, Case& c) {
@@ -101,6 +92,14 @@ bool lower_to_fit(const Contract& contract, const std::vector<const SizeSpec*>& 
   if (!resolves(least)) return false;
   outermost = largest_where(least, most, resolves);
   return true;
+}
+
+std::optional<Case> largest_together(const Contract& contract, const OperandSpec& operand, Case c) {
+  const std::vector<const SizeSpec*> sizes = plain_sizes(contract, operand);
+  if (sizes.empty()) return std::nullopt;
+  for (const SizeSpec* size : sizes) c.sizes[size->name] = greatest(*size);
+  if (!lower_to_fit(contract, sizes, c)) return std::nullopt;
+  return c;
 }
 
 std::vector<SizeReach> size_reaches(const Contract& contract) {
