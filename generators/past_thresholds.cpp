@@ -10,8 +10,8 @@ namespace assay {
 namespace {
 
 constexpr int kMostVariants = 16;
-/// All blocks of a grid just past 65,535 of 256 threads each: about 0.2 s.
-constexpr int64_t kMostThresholdWork = int64_t{1} << 25;
+/// 65,536 blocks of 256 threads each: about 0.2 s.
+constexpr int64_t kMostThresholdWork = int64_t{18} << 20;
 constexpr int kMostWholeGrids = 3;
 
 /// The search for one output's element without an owner.

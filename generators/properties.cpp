@@ -208,15 +208,12 @@ bool draw(const Contract& contract, const Property& stated, int64_t work_limit, 
   return draw_changed_values(contract, stated, random, c);
 }
 
-/// A row alone and in a batch past each threshold, the least first, that random batches miss.
-void add_large_batches(const Facts& facts, const Property& stated, const Case& ordinary,
-                       std::vector<Case>& out) {
-  constexpr int64_t kWork = 1 << 18;
+/// A row alone and in batches of each of these sizes, as far as random batches miss them.
+void add_batches(const Contract& contract, const Property& stated, std::vector<int64_t> batches,
+                 const Case& ordinary, std::vector<Case>& out) {
+  constexpr int64_t kLimit = kMostPropertyCost << 17;
   constexpr int kMostBatches = 4;
-  const Contract& contract = facts.contract;
   const SizeSpec& size = *size_along(contract, stated.of);
-  std::vector<int64_t> batches = thresholds(contract, ordinary, size);
-  batches.push_back(1025);
   int made = 0;
   for (const int64_t rows : batches) {
     if (rows <= 257 || rows > greatest(size) || !size.in.empty() || made == kMostBatches) continue;
@@ -227,8 +224,7 @@ void add_large_batches(const Facts& facts, const Property& stated, const Case& o
     Case larger = c;
     larger.sizes[size.name] = rows;
     lengthen(contract, size.name, random, larger);
-    const int64_t limit = kMostPropertyCost * kWork;
-    if (!compare_batch(contract, size, std::move(larger), limit, random, c)) continue;
+    if (!compare_batch(contract, size, std::move(larger), kLimit, random, c)) continue;
     if (c.sizes[size.name] != rows) continue;
     c.property.numbers = {{"count", 1}, {"first", rows - 1}};
     const std::optional<Instance> whole = if_valid(contract, c);
@@ -275,8 +271,29 @@ void add_properties(const Facts& facts, std::vector<Case>& out) {
       ++made;
     }
     if (stated.kind != PropertyKind::rows_independent || ordinary == 0) continue;
-    add_large_batches(facts, stated, out[7 * p % ordinary], out);
+    const Case c = out[7 * p % ordinary];
+    std::vector<int64_t> batches =
+        thresholds(facts.contract, c, *size_along(facts.contract, stated.of));
+    batches.push_back(1025);
+    add_batches(facts.contract, stated, std::move(batches), c, out);
   }
+}
+
+std::vector<Case> batches_past(const Contract& contract, const SizeValues& compared) {
+  std::vector<Case> out;
+  for (const Property& stated : contract.properties) {
+    if (stated.kind != PropertyKind::rows_independent) continue;
+    const auto at = compared.find(size_along(contract, stated.of)->name);
+    if (at == compared.end()) continue;
+    Case c = least_case(contract);
+    Random random(7000);
+    draw_variant(contract, random, c);
+    draw_values(Facts(contract), random, c);
+    std::vector<int64_t> batches;
+    for (const int64_t value : at->second) batches.push_back(value + 1);
+    add_batches(contract, stated, std::move(batches), c, out);
+  }
+  return out;
 }
 
 }  // namespace assay
