@@ -127,8 +127,17 @@ std::vector<SizeReach> size_reaches(const Contract& contract) {
   return out;
 }
 
+std::string idle_ownership(const Contract& contract) {
+  if (contract.owns.empty() || !always_several_launches(contract)) return "";
+  return "`owns` does nothing: every case has several launches, and all blocks of each run; a "
+         "contract of the first launch alone reaches far offsets (docs/contract.md, `owns`)";
+}
+
 std::vector<std::string> reach_notes(const Contract& contract) {
   std::vector<std::string> notes;
+  if (const std::string idle = idle_ownership(contract); !idle.empty()) {
+    notes.push_back(contract.owns.front().where.text() + ": " + idle);
+  }
   for (const SizeReach& reach : size_reaches(contract)) {
     if (reach.limited_by == nullptr) continue;
     notes.push_back("sizes " + reach.size + " above " + std::to_string(*reach.possible) +
