@@ -12,6 +12,7 @@
 #include "fuzz/findings.hpp"
 #include "fuzz/text_table.hpp"
 #include "generators/pairwise.hpp"
+#include "generators/reach.hpp"
 
 namespace assay {
 
@@ -228,6 +229,8 @@ std::vector<Lint> unused_parts(const Contract& contract) {
   for (const TypeParameter& type : contract.types) choice(type.where, "type", type.name);
   for (const Knob& knob : contract.knobs) choice(knob.where, "knob", knob.name);
   for (const std::string& flag : contract.flags) choice(contract.flags_where, "flag", flag);
+  const std::string idle = idle_ownership(contract);
+  if (!idle.empty()) remark(contract.owns.front().where, idle);
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "fuzz/findings.hpp"
+#include "fuzz/starting_cases.hpp"
 #include "generators/generate.hpp"
 
 namespace assay {
@@ -20,7 +21,7 @@ void seed_corpus(const FuzzFolders& folders, const Contract& contract) {
   const std::string corpus = folders.corpus(contract.name);
   if (files_in(corpus) > 0) return;
   int number = 0;
-  for (const Case& c : covering_cases(contract)) {
+  for (const Case& c : starting_cases(contract)) {
     write_file(corpus + "/covering-" + std::to_string(number++) + ".case", print_case(c));
   }
   std::error_code ignored;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "generators/row_map.hpp"
 #include "oracles/number_text.hpp"
 
 namespace assay {
@@ -171,6 +172,18 @@ class ExactFormula {
   const Variant& variant_;
 };
 
+/// How many elements from `linear` on belong to rows that ran, within one stretch of them; negative:
+/// so many belong to none.
+int64_t rows_left(const Tensor& tensor, const RowMap& rows, int64_t linear) {
+  if (!rows.is_delimited) return tensor.elements();
+  int64_t inner = 1;
+  size_t d = tensor.dims.size();
+  while (tensor.dims[d - 1] != rows.dimension) inner *= tensor.shape[--d];
+  const int64_t whole = tensor.shape[d - 1] * inner, ran = rows.count * inner;
+  const int64_t within = linear % whole;
+  return within < ran ? ran - within : within - whole;
+}
+
 }  // namespace
 
 bool is_exact_output(const Contract& contract, const Variant& variant, const std::string& output) {
@@ -186,16 +199,21 @@ ComparedRun compare_runs(const Instance& base, const Run& base_run, const Variat
     if (!theirs.is_judged() || !theirs.present) continue;
     const Tensor& mine = base.tensors[static_cast<size_t>(theirs.position)];
     if (only_exact && !is_exact_output(*base.contract, variant, theirs.spec->name)) continue;
-    const bool along = std::find(theirs.dims.begin(), theirs.dims.end(), variation.dimension) !=
-                       theirs.dims.end();
-    if (!variation.dimension.empty() && !along) continue;  // it sums over what changed
+    RowMap rows;
+    if (!variation.dimension.empty()) {
+      const SizeSpec& size = *size_along(*base.contract, variation.dimension);
+      rows = row_map(base, mine, variation.dimension, variation.first,
+                     variation.instance.the_case.sizes.at(size.name));
+      if (rows.dimension.empty()) continue;  // it sums over what changed
+    }
     OutputPair pair(mine, *base_run.outputs, theirs, *other.outputs);
     for (const auto& [first, last] : ranges_to_compare(
              variation, mine, *base_run.outputs, theirs, *other.outputs)) {
       for (int64_t at = first; at < last;) {
-        const MappedRun run = map_run(theirs, mine, variation.dimension, variation.first, at, 1,
-                                      std::min(kElements, last - at));
-        pair.compare(run.base, at, run.count, result);
+        const int64_t room = rows_left(theirs, rows, at);
+        const MappedRun run = map_run(theirs, mine, rows.dimension, rows.first, at, 1,
+                                      std::min({kElements, last - at, std::abs(room)}));
+        if (room > 0) pair.compare(run.base, at, run.count, result);
         at += run.count;
       }
     }

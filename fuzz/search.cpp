@@ -1,5 +1,7 @@
 #include "fuzz/search.hpp"
 
+#include "fuzz/starting_cases.hpp"
+
 namespace assay {
 
 namespace {
@@ -12,7 +14,7 @@ constexpr int kMostChanges = 4;
 Search::Search(const Contract& contract, Seed seed, std::vector<Case> initial)
     : contract_(contract),
       state_(seed.value),
-      starting_(covering_cases(contract)) {
+      starting_(starting_cases(contract)) {
   for (Case& c : initial) starting_.push_back(std::move(c));
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "fuzz/starting_cases.hpp"
 #include "fuzz/workers.hpp"
 #include "generators/generate.hpp"
 
@@ -13,7 +14,7 @@ SmokeCases::SmokeCases(const std::vector<ContractPtr>& contracts, uint64_t seed)
   std::vector<std::vector<Case>> covering;
   size_t longest = 0;
   for (const ContractPtr& contract : contracts) {
-    covering.push_back(covering_cases(*contract));
+    covering.push_back(starting_cases(*contract));
     longest = std::max(longest, covering.back().size());
   }
   for (size_t i = 0; i < longest; ++i) {

@@ -333,13 +333,15 @@ std::vector<Case> covering_cases(const Contract& contract) {
   add_breaking(facts, edges, out);  // first: they cost nothing, and a run may be short
   const Choices choices(contract);
   const Variants& variants = choices.variants;
+  const auto choose = [&](int number, Case& c) { variants.choose(number, c); };
+  add_unowned(facts, choose, out);
   add_ordinary(facts, choices, out);
   add_properties(facts, out);
   add_far_strides(facts, variants, out);
   add_far_counts(facts, variants, out);
   add_within_limits(facts, edges, out);
-  add_largest(
-      facts, [&](int number, Case& c) { variants.choose(number, c); }, out);
+  add_past_thresholds(facts, choose, out);
+  add_largest(facts, choose, out);
   return out;
 }
 

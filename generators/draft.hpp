@@ -75,6 +75,16 @@ int64_t largest_where(int64_t low, int64_t high, Predicate holds) {
 /// do not where they can be afforded.
 void add_breaking(const Facts& facts, const LaunchEdges& edges, std::vector<Case>& out);
 void add_within_limits(const Facts& facts, const LaunchEdges& edges, std::vector<Case>& out);
+/// All sizes of an operand at their largest, the outermost as large as the scalars then carry.
+std::optional<Case> largest_together(const Contract& contract, const OperandSpec& operand, Case c);
+/// For each output the smallest case that is found of which no block owns some element
+/// (past_thresholds.cpp); `choose` gives a case the variant of a number.
+void add_unowned(const Facts& facts, const std::function<void(int, Case&)>& choose,
+                 std::vector<Case>& out);
+/// Sizes just past those at which launches change (thresholds.hpp), all blocks of each grid where
+/// `owns` does not let a few run.
+void add_past_thresholds(const Facts& facts, const std::function<void(int, Case&)>& choose,
+                         std::vector<Case>& out);
 /// Lowers the first of `sizes` that is given by limits until the case resolves: to what the scalars
 /// can carry. False when it never does.
 bool lower_to_fit(const Contract& contract, const std::vector<const SizeSpec*>& sizes, Case& c);
@@ -116,7 +126,8 @@ void telling_values(const Facts& facts, Random& random, Case& c);
 // --- properties (properties.cpp)
 // -------------------------------------------------------------------------
 /// Gives a valid case a property line, and changes what must change for it to show. False, and `c`
-/// as it was, when no small change makes it so. Batches may cost four times the limit.
+/// as it was, when no small change makes it so. Batches may cost
+/// kMostPropertyCost limits.
 bool draw_property(const Contract& contract, const Property& stated, int64_t work_limit,
                    Random& random, Case& c);
 /// The same for any property of the contract.

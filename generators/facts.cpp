@@ -132,7 +132,7 @@ std::vector<int64_t> collect_steps(const Contract& contract) {
 Facts::Facts(const Contract& contract) : contract(contract), steps(collect_steps(contract)) {
   const std::vector<std::string> reduced = reduced_dimensions(contract);
   reducing = !reduced.empty();
-  subset_allowed = contract.launches.size() == 1;
+  subset_allowed = !always_several_launches(contract);
   costly.assign(contract.sizes.size(), false);
   reduced_over.assign(contract.sizes.size(), false);
   const auto mark = [&](const Expr& extent) {
@@ -185,6 +185,11 @@ Facts::Facts(const Contract& contract) : contract(contract), steps(collect_steps
   scarce = !exponent_factors.empty();
   for (size_t i = 0; i < contract.sizes.size(); ++i)
     scarce |= costly[i] && !contract.sizes[i].in.empty();
+}
+
+bool always_several_launches(const Contract& contract) {
+  return std::count_if(contract.launches.begin(), contract.launches.end(),
+                       [](const LaunchSpec& launch) { return !launch.when; }) > 1;
 }
 
 std::vector<size_t> free_strides(const OperandSpec& operand) {

@@ -22,7 +22,8 @@ struct Facts {
   std::vector<bool> reduced_over;
   /// Lists of sizes or attention's products leave little work to the other sizes: they share it.
   bool scarce = false;
-  bool subset_allowed = false;  ///< one launch, and `owns` speaks of every judged output
+  /// A case may have one launch, and `owns` speaks of every judged output.
+  bool subset_allowed = false;
   bool reducing = false;        ///< the formula reduces
   bool exponential = false;     ///< the formula has exp, softmax or logsumexp
   bool variance = false;        ///< the formula has var or a square root
@@ -33,6 +34,9 @@ struct Facts {
   /// empty where exponents are operands themselves.
   std::vector<std::string> exponent_factors;
 };
+
+/// Whatever the sizes and choices are: two launches or more have no `when`.
+bool always_several_launches(const Contract& contract);
 
 /// Positions of dimensions of `operand` whose stride a case may choose; empty when other strides
 /// cannot be worked out without resolving a case.

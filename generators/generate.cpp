@@ -254,7 +254,7 @@ Case generate_plain(const Contract& contract, Seed seed, int64_t work_limit) {
     const Case plain = c;
     if (!far) draw_layouts(*instance, random, c);
     if (random.chance(0.12)) draw_overrides(*instance, random, c);
-    if (!far && facts.subset_allowed && !instance->launches.empty() && random.chance(0.06)) {
+    if (!far && facts.subset_allowed && instance->launches.size() == 1 && random.chance(0.06)) {
       c.blocks = notable_blocks(instance->launches[0].grid, unit_real(random.next()), 4, random);
     }
     if (c == plain) return c;

@@ -19,8 +19,9 @@ struct Seed {
 /// property of the contract. Deterministic, without a seed.
 std::vector<Case> covering_cases(const Contract& contract);
 
-/// A case that compares batches of rows may cost so many limits of an ordinary one.
-inline constexpr int64_t kMostPropertyCost = 4;
+/// A case that compares batches of rows may cost so many limits of an ordinary one: 1,025 blocks of
+/// 256 threads are four.
+inline constexpr int64_t kMostPropertyCost = 5;
 /// One case; equal (contract, seed) give equal cases. `work_limit` bounds the estimate of the work
 /// (elements read, computed and judged), kMostPropertyCost times it of a case with a property.
 Case generate_case(const Contract& contract, Seed seed, int64_t work_limit = 1 << 16);

@@ -6,309 +6,28 @@
 // `(rows * size(cols) + cols) / 256 == block.x`) take a logarithmic number of steps. Equalities of
 // one coordinate narrow the box at once.
 #include <algorithm>
-#include <limits>
 
-#include "generators/instance.hpp"
+#include "generators/draft.hpp"
+#include "generators/ownership_relation.hpp"
+#include "generators/unowned.hpp"
 
 namespace assay {
 namespace {
 
+using ownership::BlockIndex;
+using ownership::Interval;
+using ownership::Node;
+using ownership::Relation;
+using ownership::surely;
+using ownership::surely_not;
+
 constexpr int64_t kMostSteps = int64_t{1} << 22;  // boxes looked at before giving up
-constexpr __int128 kInfinite = static_cast<__int128>(1) << 100;
+constexpr int64_t kMostOwnerSteps = 4096;         // the same for the owners of one element
 
-struct Interval {
-  __int128 low = 0;
-  __int128 high = 0;
-  bool single() const { return low == high; }
-};
-
-__int128 clamped(__int128 value) { return std::clamp(value, -kInfinite, kInfinite); }
-Interval make(__int128 low, __int128 high) { return {clamped(low), clamped(high)}; }
-constexpr Interval kTruth{0, 1};
-
-/// The relation with names resolved: a tree of operations over coordinates.
-struct Node {
-  enum class Op {
-    constant,
-    coordinate,
-    negate,
-    logical_not,
-    add,
-    sub,
-    mul,
-    div,
-    mod,
-    shl,
-    shr,
-    eq,
-    ne,
-    lt,
-    le,
-    gt,
-    ge,
-    land,
-    lor,
-    choose,
-    minimum,
-    maximum,
-    ceil_div,
-    div_floor,
-    mod_floor,
-  };
-  Op op = Op::constant;
-  int64_t value = 0;  ///< constant, or the dimension's number
-  int a = -1, b = -1, c = -1;
-};
-
-struct OpName {
-  const char* text;
-  Node::Op op;
-};
-constexpr OpName kBinary[] = {{"+", Node::Op::add},  {"-", Node::Op::sub},   {"*", Node::Op::mul},
-                              {"/", Node::Op::div},  {"%", Node::Op::mod},   {"<<", Node::Op::shl},
-                              {">>", Node::Op::shr}, {"==", Node::Op::eq},   {"!=", Node::Op::ne},
-                              {"<", Node::Op::lt},   {"<=", Node::Op::le},   {">", Node::Op::gt},
-                              {">=", Node::Op::ge},  {"&&", Node::Op::land}, {"||", Node::Op::lor}};
-constexpr OpName kCalls[] = {{"min", Node::Op::minimum},         {"max", Node::Op::maximum},
-                             {"ceil_div", Node::Op::ceil_div},   {"div_floor", Node::Op::div_floor},
-                             {"mod_floor", Node::Op::mod_floor}, {"div_trunc", Node::Op::div},
-                             {"mod_trunc", Node::Op::mod}};
-
-using BlockIndex = std::array<int64_t, 3>;
-
-/// Compiles a relation for one block. Parts without coordinates become constants.
-class Relation {
- public:
-  Relation(const Instance& instance, const Tensor& output, const Ownership& owner,
-           const BlockIndex& block)
-      : instance_(instance), output_(output), owner_(owner), block_(block) {
-    scope_.value = [this](std::string_view name) -> std::optional<int64_t> {
-      Expr node;
-      node.kind = Expr::Kind::name;
-      node.text = std::string(name);
-      return instance_.evaluate(node);
-    };
-    scope_.call = [this](const Expr& call) -> std::optional<int64_t> {
-      return instance_.evaluate(call);
-    };
-    scope_.element = [this](const Expr& node) { return block_member(node); };
-    root_ = compile(*owner.relation);
-  }
-  int root() const { return root_; }
-  const Node& node(int index) const { return nodes_[index]; }
-  Interval evaluate(int index, const Box& box) const;
-  bool mentions(int index, int dimension) const;
-
- private:
-  std::optional<int64_t> block_member(const Expr& node) const;
-  int dimension_of(const Expr& node) const;
-  bool has_coordinates(const Expr& node) const;
-  int compile(const Expr& node);
-  int add(Node node) {
-    nodes_.push_back(node);
-    return static_cast<int>(nodes_.size()) - 1;
-  }
-  [[noreturn]] void fail(const Expr& node) const {
-    throw InputError(node.where, "'" + to_text(node) + "' is not understood in the ownership of '" +
-                                     owner_.output + "'");
-  }
-
-  const Instance& instance_;
-  const Tensor& output_;
-  const Ownership& owner_;
-  BlockIndex block_;
-  IntegerScope scope_;
-  std::vector<Node> nodes_;
-  int root_ = -1;
-};
-
-std::optional<int64_t> Relation::block_member(const Expr& node) const {
-  if (node.kind != Expr::Kind::member || node.operands.empty()) return std::nullopt;
-  if (node.operands[0]->text != "block") return std::nullopt;
-  if (node.text == "x") return block_[0];
-  if (node.text == "y") return block_[1];
-  if (node.text == "z") return block_[2];
-  return std::nullopt;
-}
-
-int Relation::dimension_of(const Expr& node) const {
-  if (node.kind != Expr::Kind::name) return -1;
-  for (size_t d = 0; d < output_.dims.size(); ++d) {
-    if (!node.text.empty() && output_.dims[d] == node.text) return static_cast<int>(d);
-  }
-  return -1;
-}
-
-bool Relation::has_coordinates(const Expr& node) const {
-  if (dimension_of(node) >= 0) return true;
-  if (node.kind == Expr::Kind::call &&
-      (node.text == "size" || node.text == "stride" || node.text == "numel")) {
-    return false;  // their arguments are names, not coordinates
-  }
-  return std::any_of(node.operands.begin(), node.operands.end(),
-                     [this](const ExprPtr& operand) { return has_coordinates(*operand); });
-}
-
-int Relation::compile(const Expr& node) {
-  const int dimension = dimension_of(node);
-  if (dimension >= 0) return add({Node::Op::coordinate, dimension});
-  if (!has_coordinates(node)) return add({Node::Op::constant, evaluate_integer(node, scope_)});
-  std::vector<int> parts;
-  for (const ExprPtr& operand : node.operands) parts.push_back(compile(*operand));
-  const auto find = [&](const auto& table) -> std::optional<Node::Op> {
-    for (const OpName& entry : table) {
-      if (node.text == entry.text) return entry.op;
-    }
-    return std::nullopt;
-  };
-  if (node.kind == Expr::Kind::unary && node.text == "-")
-    return add({Node::Op::negate, 0, parts[0]});
-  if (node.kind == Expr::Kind::unary && node.text == "!") {
-    return add({Node::Op::logical_not, 0, parts[0]});
-  }
-  if (node.kind == Expr::Kind::ternary) {
-    return add({Node::Op::choose, 0, parts[0], parts[1], parts[2]});
-  }
-  std::optional<Node::Op> op;
-  if (node.kind == Expr::Kind::binary) op = find(kBinary);
-  if (node.kind == Expr::Kind::call && parts.size() == 2) op = find(kCalls);
-  if (!op) fail(node);
-  return add({*op, 0, parts[0], parts[1]});
-}
-
-bool Relation::mentions(int index, int dimension) const {
-  const Node& node = nodes_[index];
-  if (node.op == Node::Op::coordinate) return node.value == dimension;
-  return (node.a >= 0 && mentions(node.a, dimension)) ||
-         (node.b >= 0 && mentions(node.b, dimension)) ||
-         (node.c >= 0 && mentions(node.c, dimension));
-}
-
-__int128 floor_div(__int128 a, __int128 b) {
-  return a / b - ((a % b != 0) && ((a < 0) != (b < 0)));
-}
-
-template <typename Divide>
-Interval quotient(Interval a, Interval b, Divide divide) {
-  // By a positive divisor, division is monotone in each argument on each side of 0.
-  if (b.low <= 0) return {-kInfinite, kInfinite};
-  const __int128 corners[] = {divide(a.low, b.low), divide(a.low, b.high), divide(a.high, b.low),
-                              divide(a.high, b.high)};
-  return make(*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4));
-}
-
-Interval remainder(Interval a, Interval b, bool floored) {
-  if (!b.single() || b.low <= 0) return {-kInfinite, kInfinite};
-  const __int128 m = b.low;
-  if (!floored && a.low < 0) {
-    if (a.single()) return {a.low % m, a.low % m};
-    return {1 - m, a.high < 0 ? 0 : m - 1};
-  }
-  if (floor_div(a.low, m) == floor_div(a.high, m)) {
-    const __int128 base = floor_div(a.low, m) * m;
-    return {a.low - base, a.high - base};
-  }
-  return {0, m - 1};
-}
-
-Interval product(Interval a, Interval b) {
-  const auto times = [](__int128 x, __int128 y) {
-    const long double estimate = static_cast<long double>(x) * static_cast<long double>(y);
-    if (estimate > 1e30L) return kInfinite;
-    if (estimate < -1e30L) return -kInfinite;
-    return x * y;
-  };
-  const __int128 corners[] = {times(a.low, b.low), times(a.low, b.high), times(a.high, b.low),
-                              times(a.high, b.high)};
-  return make(*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4));
-}
-
-/// always (1), never (0) or either.
-Interval truth(bool always, bool never) {
-  if (always) return {1, 1};
-  if (never) return {0, 0};
-  return kTruth;
-}
-
-bool surely(Interval a) { return a.low > 0 || a.high < 0; }
-bool surely_not(Interval a) { return a.low == 0 && a.high == 0; }
-
-Interval compare(Node::Op op, Interval a, Interval b) {
-  switch (op) {
-    case Node::Op::eq:
-      return truth(a.single() && b.single() && a.low == b.low, a.high < b.low || b.high < a.low);
-    case Node::Op::ne:
-      return truth(a.high < b.low || b.high < a.low, a.single() && b.single() && a.low == b.low);
-    case Node::Op::lt:
-      return truth(a.high < b.low, a.low >= b.high);
-    case Node::Op::le:
-      return truth(a.high <= b.low, a.low > b.high);
-    case Node::Op::gt:
-      return truth(a.low > b.high, a.high <= b.low);
-    default:
-      return truth(a.low >= b.high, a.high < b.low);
-  }
-}
-
-Interval Relation::evaluate(int index, const Box& box) const {
-  const Node& node = nodes_[index];
-  if (node.op == Node::Op::constant) return {node.value, node.value};
-  if (node.op == Node::Op::coordinate) {
-    const auto& [low, high] = box.ranges[node.value];
-    return {low, high - 1};
-  }
-  const Interval a = evaluate(node.a, box);
-  if (node.op == Node::Op::negate) return {-a.high, -a.low};
-  if (node.op == Node::Op::logical_not) return truth(surely_not(a), surely(a));
-  if (node.op == Node::Op::land && surely_not(a)) return {0, 0};
-  if (node.op == Node::Op::lor && surely(a)) return {1, 1};
-  const Interval b = evaluate(node.b, box);
-  switch (node.op) {
-    case Node::Op::add:
-      return make(a.low + b.low, a.high + b.high);
-    case Node::Op::sub:
-      return make(a.low - b.high, a.high - b.low);
-    case Node::Op::mul:
-      return product(a, b);
-    case Node::Op::div:
-      return quotient(a, b, [](__int128 x, __int128 y) { return x / y; });
-    case Node::Op::div_floor:
-      return quotient(a, b, floor_div);
-    case Node::Op::ceil_div:
-      return quotient(a, b, [](__int128 x, __int128 y) { return -floor_div(-x, y); });
-    case Node::Op::mod:
-      return remainder(a, b, false);
-    case Node::Op::mod_floor:
-      return remainder(a, b, true);
-    case Node::Op::shl:
-      if (!b.single() || b.low < 0 || b.low > 62) return {-kInfinite, kInfinite};
-      return product(
-          a, {__int128{1} << static_cast<int>(b.low), __int128{1} << static_cast<int>(b.low)});
-    case Node::Op::shr:
-      if (!b.single() || b.low < 0 || b.low > 62) return {-kInfinite, kInfinite};
-      return make(a.low >> static_cast<int>(b.low), a.high >> static_cast<int>(b.low));
-    case Node::Op::land:
-      return truth(surely(a) && surely(b), surely_not(b));
-    case Node::Op::lor:
-      return truth(surely(b), surely_not(a) && surely_not(b));
-    case Node::Op::minimum:
-      return {std::min(a.low, b.low), std::min(a.high, b.high)};
-    case Node::Op::maximum:
-      return {std::max(a.low, b.low), std::max(a.high, b.high)};
-    case Node::Op::choose: {
-      if (surely(a)) return b;
-      const Interval c = evaluate(node.c, box);
-      if (surely_not(a)) return c;
-      return {std::min(b.low, c.low), std::max(b.high, c.high)};
-    }
-    default:
-      return compare(node.op, a, b);
-  }
-}
-
-/// Finds the boxes of one block.
+/// Finds the boxes on which a relation holds: elements of one block, or blocks of one element.
 class Solver {
  public:
+  /// `steps` counts down.
   Solver(const Relation& relation, const Ownership& owner, int64_t& steps)
       : relation_(relation), owner_(owner), steps_(steps) {}
 
@@ -445,7 +164,7 @@ int Solver::dimension_to_split(const Box& box) const {
 }
 
 void Solver::count_step() {
-  if (++steps_ <= kMostSteps) return;
+  if (--steps_ >= 0) return;
   throw InputError(owner_.where, "the ownership of '" + owner_.output +
                                      "' has no simple solution; blocks of a case this large "
                                      "cannot be chosen");
@@ -509,10 +228,23 @@ Box whole(const Tensor& tensor) {
 
 std::vector<Box> solved(const Instance& instance, const Tensor& output, const Ownership& owner,
                         int64_t block, int64_t& steps) {
-  const auto& grid = instance.launches[0].grid;
-  const BlockIndex index = {block % grid[0], block / grid[0] % grid[1], block / grid[0] / grid[1]};
+  const BlockIndex index = ownership::block_index(instance, block);
   const Relation relation(instance, output, owner, index);
   return Solver(relation, owner, steps).solve(whole(output));
+}
+
+/// Whether some block of the grid owns the element; true also where that cannot be told.
+bool has_owner(const Instance& instance, const Tensor& output, const Ownership& owner,
+               const std::vector<int64_t>& element) {
+  Box grid;
+  for (const int64_t extent : instance.launches[0].grid) grid.ranges.emplace_back(0, extent);
+  int64_t steps = kMostOwnerSteps;
+  try {
+    const Relation relation(instance, output, owner, element);
+    return !Solver(relation, owner, steps).solve(grid).empty();
+  } catch (const InputError&) {
+    return true;
+  }
 }
 
 }  // namespace
@@ -527,7 +259,7 @@ std::vector<Box> owned_elements(const Instance& instance, const Tensor& output) 
                          output.spec->name + "'");
   }
   std::vector<Box> out;
-  int64_t steps = 0;
+  int64_t steps = kMostSteps;
   for (const int64_t block : instance.the_case.blocks) {
     for (Box& box : solved(instance, output, *owner, block, steps)) out.push_back(std::move(box));
   }
@@ -536,8 +268,40 @@ std::vector<Box> owned_elements(const Instance& instance, const Tensor& output) 
 
 std::vector<Box> elements_of_block(const Instance& instance, const Tensor& output, int64_t block) {
   const Ownership* const owner = instance.contract->find_ownership(output.spec->name);
-  int64_t steps = 0;
+  int64_t steps = kMostSteps;
   return solved(instance, output, *owner, block, steps);
+}
+
+std::optional<std::vector<int64_t>> unowned_element(const Instance& instance,
+                                                    const Tensor& output) {
+  constexpr size_t kMostAxes = 4;  // whose two ends are looked at in every combination
+  const Ownership* const owner = instance.contract->find_ownership(output.spec->name);
+  if (owner == nullptr || instance.launches.size() != 1 || output.elements() == 0 ||
+      is_empty(instance.launches[0])) {
+    return std::nullopt;
+  }
+  const auto is_owned = [&](const std::vector<int64_t>& at) {
+    return has_owner(instance, output, *owner, at);
+  };
+  const size_t axes = std::min(output.shape.size(), kMostAxes);
+  for (uint32_t low = 0; low < uint32_t{1} << axes; ++low) {
+    std::vector<int64_t> at;
+    for (size_t d = 0; d < output.shape.size(); ++d) {
+      at.push_back(d < axes && (low >> d & 1) != 0 ? 0 : output.shape[d] - 1);
+    }
+    if (is_owned(at)) continue;
+    // As near to the first element as halving gets, and still without an owner.
+    for (int64_t& coordinate : at) {
+      const int64_t far = coordinate;
+      const auto owned_at = [&](int64_t value) {
+        coordinate = value;
+        return is_owned(at);
+      };
+      coordinate = owned_at(0) ? largest_where(0, far, owned_at) + 1 : 0;
+    }
+    return at;
+  }
+  return std::nullopt;
 }
 
 }  // namespace assay

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "generators/draft.hpp"
+#include "generators/thresholds.hpp"
 #include "generators/variation.hpp"
 #include "kernels_under_test/variants.hpp"
 
@@ -59,34 +60,54 @@ void lengthen(const Contract& contract, const std::string& kept, Random& random,
       std::clamp(random.pick<int64_t>({100, 300, 513, 1000, 2049}), size.min, size.max);
 }
 
-/// Batches around the sizes at which a kernel may choose another way; a row alone most of all.
-bool draw_rows(const Contract& contract, const Property& stated, int64_t work_limit,
-               Random& random, Case& c) {
-  const SizeSpec& size = *size_along(contract, stated.of);
-  if (!c.blocks.empty()) return false;  // far sizes, of which a few blocks run
-  c.layouts.clear();
-  c.overrides.clear();
+/// What kernels switch at: 512, 1,024, and what the launches themselves compare a size with.
+std::vector<int64_t> large_batches(const Contract& contract, const SizeSpec& size, const Case& c) {
+  std::vector<int64_t> out{511, 512, 513, 1023, 1024, 1025};
+  for (const int64_t past : thresholds(contract, c, size)) {
+    for (const int64_t value : {past - 1, past, past + 1}) out.push_back(value);
+  }
+  return out;
+}
+
+/// The rows of `larger`, where that is affordable, and one of them alone, or a batch within.
+bool compare_batch(const Contract& contract, const SizeSpec& size, Case larger, int64_t limit,
+                   Random& random, Case& c) {
   const int64_t before = c.sizes[size.name];
-  c.property.numbers = {{"count", 1}, {"first", 0}};
-  Case larger = c;
-  larger.sizes[size.name] = random.pick<int64_t>({2, 16, 255, 256, 257, 257});
-  if (!size.in.empty()) larger.sizes[size.name] = random.pick(size.in);
-  // One batch in eight may cost more: 257 blocks are as many threads as a case may have, and
-  // another order of additions shows only where rows are not short.
-  const bool in_earnest = random.chance(0.125);
-  if (in_earnest) lengthen(contract, size.name, random, larger);
-  const int64_t limit = in_earnest ? kMostPropertyCost * work_limit : work_limit;
+  for (Case* one : {&larger, &c}) {
+    one->layouts.clear();
+    one->overrides.clear();
+    one->property.numbers = {{"count", 1}, {"first", 0}};
+  }
   if (afford(contract, size.name, limit, larger)) c = std::move(larger);
   const int64_t rows = c.sizes[size.name];
   if (rows < 1 || (rows == 1 && before < 2)) return false;
   draw_inexact(contract, random, c);
   std::vector<int64_t> counts{1, 1, 1};
-  for (const int64_t count : {2, 16, 255, 256}) {
+  for (const int64_t count : {2, 16, 255, 256, 512, 1024}) {
     if (count < rows) counts.push_back(count);
   }
   const int64_t count = random.pick(counts);
   c.property.numbers = {{"count", count}, {"first", random.between(0, rows - count)}};
   return true;
+}
+
+/// Batches around the sizes at which a kernel may choose another way; a row alone most of all.
+bool draw_rows(const Contract& contract, const Property& stated, int64_t work_limit,
+               Random& random, Case& c) {
+  const SizeSpec& size = *size_along(contract, stated.of);
+  if (!c.blocks.empty()) return false;  // far sizes, of which a few blocks run
+  Case larger = c;
+  int64_t rows = random.pick<int64_t>({2, 16, 255, 256, 257, 257});
+  // One batch in eight may cost more: 257 blocks are as many threads as a case may have, and
+  // another order of additions shows only where rows are not short.
+  const bool in_earnest = random.chance(0.125);
+  if (in_earnest) {
+    lengthen(contract, size.name, random, larger);
+    if (random.chance(0.5)) rows = random.pick(large_batches(contract, size, larger));
+  }
+  larger.sizes[size.name] = size.in.empty() ? rows : random.pick(size.in);
+  const int64_t limit = in_earnest ? kMostPropertyCost * work_limit : work_limit;
+  return compare_batch(contract, size, std::move(larger), limit, random, c);
 }
 
 bool draw_padding(const Contract& contract, Random& random, Case& c) {
@@ -187,6 +208,32 @@ bool draw(const Contract& contract, const Property& stated, int64_t work_limit, 
   return draw_changed_values(contract, stated, random, c);
 }
 
+/// A row alone and in batches of each of these sizes, as far as random batches miss them.
+void add_batches(const Contract& contract, const Property& stated, std::vector<int64_t> batches,
+                 const Case& ordinary, std::vector<Case>& out) {
+  constexpr int64_t kLimit = kMostPropertyCost << 17;
+  constexpr int kMostBatches = 4;
+  const SizeSpec& size = *size_along(contract, stated.of);
+  int made = 0;
+  for (const int64_t rows : batches) {
+    if (rows <= 257 || rows > greatest(size) || !size.in.empty() || made == kMostBatches) continue;
+    Random random(static_cast<uint64_t>(6000 + rows));
+    Case c = ordinary;
+    c.blocks.clear();
+    c.property = {std::string(name(stated.kind)), stated.of, {}, ""};
+    Case larger = c;
+    larger.sizes[size.name] = rows;
+    lengthen(contract, size.name, random, larger);
+    if (!compare_batch(contract, size, std::move(larger), kLimit, random, c)) continue;
+    if (c.sizes[size.name] != rows) continue;
+    c.property.numbers = {{"count", 1}, {"first", rows - 1}};
+    const std::optional<Instance> whole = if_valid(contract, c);
+    if (!whole || !vary(*whole).why_none.empty()) continue;
+    out.push_back(std::move(c));
+    ++made;
+  }
+}
+
 }  // namespace
 
 bool draw_property(const Contract& contract, const Property& stated, int64_t work_limit,
@@ -214,15 +261,39 @@ void add_properties(const Facts& facts, std::vector<Case>& out) {
   constexpr int64_t kWork = 1 << 16;
   const size_t ordinary = out.size();
   for (size_t p = 0; p < facts.contract.properties.size(); ++p) {
+    const Property& stated = facts.contract.properties[p];
     int made = 0;
     for (uint64_t attempt = 0; attempt < 12 && made < kEach && ordinary > 0; ++attempt) {
       Random random(5000 + 100 * p + attempt);
       Case c = out[(7 * p + attempt) % ordinary];
-      if (!draw_property(facts.contract, facts.contract.properties[p], kWork, random, c)) continue;
+      if (!draw_property(facts.contract, stated, kWork, random, c)) continue;
       out.push_back(std::move(c));
       ++made;
     }
+    if (stated.kind != PropertyKind::rows_independent || ordinary == 0) continue;
+    const Case c = out[7 * p % ordinary];
+    std::vector<int64_t> batches =
+        thresholds(facts.contract, c, *size_along(facts.contract, stated.of));
+    batches.push_back(1025);
+    add_batches(facts.contract, stated, std::move(batches), c, out);
   }
+}
+
+std::vector<Case> batches_past(const Contract& contract, const SizeValues& compared) {
+  std::vector<Case> out;
+  for (const Property& stated : contract.properties) {
+    if (stated.kind != PropertyKind::rows_independent) continue;
+    const auto at = compared.find(size_along(contract, stated.of)->name);
+    if (at == compared.end()) continue;
+    Case c = least_case(contract);
+    Random random(7000);
+    draw_variant(contract, random, c);
+    draw_values(Facts(contract), random, c);
+    std::vector<int64_t> batches;
+    for (const int64_t value : at->second) batches.push_back(value + 1);
+    add_batches(contract, stated, std::move(batches), c, out);
+  }
+  return out;
 }
 
 }  // namespace assay

@@ -60,15 +60,6 @@ void add_answer_at_end(const Facts& facts, Case c, std::vector<Case>& out) {
   if (work_if_valid(facts.contract, c)) out.push_back(std::move(c));
 }
 
-/// All sizes of an operand at their largest, the outermost as large as the scalars then carry.
-std::optional<Case> largest_together(const Contract& contract, const OperandSpec& operand, Case c) {
-  const std::vector<const SizeSpec*> sizes = plain_sizes(contract, operand);
-  if (sizes.empty()) return std::nullopt;
-  for (const SizeSpec* size : sizes) c.sizes[size->name] = greatest(*size);
-  if (!lower_to_fit(contract, sizes, c)) return std::nullopt;
-  return c;
-}
-
 }  // namespace
 
 bool afford(const Facts& facts, Case& c) {
@@ -103,6 +94,14 @@ bool lower_to_fit(const Contract& contract, const std::vector<const SizeSpec*>& 
   return true;
 }
 
+std::optional<Case> largest_together(const Contract& contract, const OperandSpec& operand, Case c) {
+  const std::vector<const SizeSpec*> sizes = plain_sizes(contract, operand);
+  if (sizes.empty()) return std::nullopt;
+  for (const SizeSpec* size : sizes) c.sizes[size->name] = greatest(*size);
+  if (!lower_to_fit(contract, sizes, c)) return std::nullopt;
+  return c;
+}
+
 std::vector<SizeReach> size_reaches(const Contract& contract) {
   std::vector<SizeReach> out;
   const Case least = least_case(contract);
@@ -128,8 +127,17 @@ std::vector<SizeReach> size_reaches(const Contract& contract) {
   return out;
 }
 
+std::string idle_ownership(const Contract& contract) {
+  if (contract.owns.empty() || !always_several_launches(contract)) return "";
+  return "`owns` does nothing: every case has several launches, and all blocks of each run; a "
+         "contract of the first launch alone reaches far offsets (docs/contract.md, `owns`)";
+}
+
 std::vector<std::string> reach_notes(const Contract& contract) {
   std::vector<std::string> notes;
+  if (const std::string idle = idle_ownership(contract); !idle.empty()) {
+    notes.push_back(contract.owns.front().where.text() + ": " + idle);
+  }
   for (const SizeReach& reach : size_reaches(contract)) {
     if (reach.limited_by == nullptr) continue;
     notes.push_back("sizes " + reach.size + " above " + std::to_string(*reach.possible) +

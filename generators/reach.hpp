@@ -26,6 +26,8 @@ std::vector<SizeReach> size_reaches(const Contract& contract);
 /// "sizes n above 2147483647 can never run: scalar n is i32 (k.toml:12:3)"; one a size that a
 /// scalar cuts; and limits of launches on which the search gave no answer.
 std::vector<std::string> reach_notes(const Contract& contract);
+/// Why the contract's `owns` never comes to bear, with the way out; "" where it does, or is absent.
+std::string idle_ownership(const Contract& contract);
 
 /// The elements of an operand with all of its sizes at their largest together; 0 where its shape
 /// has no plain sizes or no such case resolves.

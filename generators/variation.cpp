@@ -7,6 +7,7 @@
 
 #include "generators/draft.hpp"
 #include "generators/liveness.hpp"
+#include "generators/row_map.hpp"
 #include "generators/values.hpp"
 
 namespace assay {
@@ -14,65 +15,11 @@ namespace {
 
 constexpr std::array<Poison, 6> kPoisons{Poison::zero,   Poison::one,      Poison::largest,
                                          Poison::lowest, Poison::infinity, Poison::negative_infinity};
-constexpr int kMostExponent = 32;
-constexpr int64_t kMostShift = int64_t{1} << 31;
 constexpr int64_t kBaseAlignment = 256;  // bytes
 constexpr int64_t kChunkElements = 256;
 
 bool has_number(const PropertyCheck& property, const char* key) {
   return property.numbers.contains(key);
-}
-
-/// The keys that a property's line must have, and no others.
-std::vector<std::string> keys_of(const Property& property) {
-  switch (property.kind) {
-    case PropertyKind::rows_independent:
-      return {"count", "first"};
-    case PropertyKind::repeatable:
-      return {"blocks", "warps"};
-    case PropertyKind::knobs_free:
-      return property.knobs;
-    case PropertyKind::shift_invariant:
-      return {"by"};
-    case PropertyKind::scale_invariant:
-      return {"exponent"};
-    case PropertyKind::padding_free:
-    case PropertyKind::layout_free:
-      break;
-  }
-  return {};
-}
-
-/// What the numbers of a line must be; "" when they are.
-std::string number_problem(const Contract& contract, const Property& stated, const Case& c,
-                           const std::string& key, int64_t value) {
-  const auto outside = [&](int64_t low, int64_t high) {
-    return value >= low && value <= high ? ""
-                                         : key + "=" + std::to_string(value) + " is outside [" +
-                                               std::to_string(low) + ", " + std::to_string(high) +
-                                               "]";
-  };
-  switch (stated.kind) {
-    case PropertyKind::rows_independent: {
-      const int64_t rows = c.sizes.at(size_along(contract, stated.of)->name);
-      if (key == "count") return outside(1, rows);
-      return outside(0, rows - c.property.numbers.at("count"));
-    }
-    case PropertyKind::knobs_free:
-      for (const Knob& knob : contract.knobs) {
-        if (knob.name != key) continue;
-        const bool known =
-            std::find(knob.values.begin(), knob.values.end(), value) != knob.values.end();
-        return known ? "" : "knob " + key + " has no value " + std::to_string(value);
-      }
-      return "";
-    case PropertyKind::shift_invariant:
-      return value == 0 ? "a shift by 0 changes nothing" : outside(-kMostShift, kMostShift);
-    case PropertyKind::scale_invariant:
-      return value == 0 ? "a scale of 2^0 changes nothing" : outside(-kMostExponent, kMostExponent);
-    default:
-      return outside(0, INT64_MAX);
-  }
 }
 
 // --- what a case can be compared with
@@ -89,15 +36,19 @@ Case plain_case(const Instance& base) {
   return c;
 }
 
-/// Operands that are read have the base's shapes but along `dimension`.
-bool shapes_match(const Instance& base, const Instance& other, const std::string& dimension) {
+/// Operands that are read have the base's shapes but along `rows`, and what follows from their
+/// number by prefix sums.
+bool shapes_match(const Instance& base, const Instance& other, const std::string& rows) {
   for (size_t i = 0; i < base.tensors.size(); ++i) {
     const Tensor& a = base.tensors[i];
     const Tensor& b = other.tensors[i];
     if (a.present != b.present) return false;
     if (!a.present || a.is_scalar() || (!a.is_read() && !a.is_judged())) continue;
+    const RowMap map = rows.empty() ? RowMap{} : row_map(base, a, rows, 0, 0);
+    if (map.is_sums) continue;
     for (size_t d = 0; d < a.shape.size(); ++d) {
-      if (a.dims[d] != dimension && a.shape[d] != b.shape[d]) return false;
+      const bool follows = !map.dimension.empty() && a.dims[d] == map.dimension;
+      if (!follows && a.shape[d] != b.shape[d]) return false;
     }
   }
   return true;
@@ -106,9 +57,8 @@ bool shapes_match(const Instance& base, const Instance& other, const std::string
 /// The rows are a view of the batch, as x[17:18] is: their addresses stay what they were, modulo
 /// the alignment of bases. What follows from another address is a matter of layout_free.
 void keep_alignment(const Tensor& tensor, const std::string& dimension, int64_t first, Case& c) {
-  if (tensor.is_scalar() || !tensor.present) return;
   for (size_t d = 0; d < tensor.dims.size(); ++d) {
-    if (tensor.dims[d] != dimension) continue;
+    if (dimension.empty() || tensor.dims[d] != dimension) continue;
     const int64_t period = kBaseAlignment / byte_size(tensor.dtype);
     const int64_t step = tensor.strides[d] % period * (first % period);
     const int64_t offset = (tensor.offset + step) % period;
@@ -125,10 +75,23 @@ Variations vary_rows(const Instance& base, const Property& stated) {
   const int64_t rows = c.sizes.at(size);
   c.sizes[size] = count;
   c.overrides.clear();  // the base's values hold them
-  for (const Tensor& tensor : base.tensors) keep_alignment(tensor, stated.of, first, c);
+  for (const Tensor& tensor : base.tensors) {
+    if (tensor.is_scalar() || !tensor.present) continue;
+    const RowMap map = row_map(base, tensor, stated.of, first, count);
+    if (!map.is_sums) keep_alignment(tensor, map.dimension, map.first, c);
+  }
   std::optional<Instance> instance = if_valid(*base.contract, c);
   if (!instance || !shapes_match(base, *instance, stated.of))
     return none("no case has " + size + "=" + std::to_string(count) + " and all else alike");
+  for (const Tensor& tensor : instance->tensors) {
+    if (tensor.is_scalar() || !tensor.present) continue;
+    const RowMap map = row_map(base, base.tensors[static_cast<size_t>(tensor.position)], stated.of,
+                               first, count);
+    for (size_t d = 0; map.is_delimited && d < tensor.dims.size(); ++d) {
+      if (tensor.dims[d] == map.dimension && tensor.shape[d] < map.count)
+        return none("there is no room for the rows of " + size + "=" + std::to_string(count));
+    }
+  }
   Derivation derivation;
   derivation.base = std::make_shared<const Instance>(base);
   derivation.dimension = stated.of;
@@ -348,45 +311,6 @@ Variations vary(const Instance& base) {
   return vary_values(base, stated);
 }
 
-std::pair<std::string, std::string> property_problem(const Contract& contract, const Case& c) {
-  const PropertyCheck& property = c.property;
-  const auto kind = parse_property_kind(property.name);
-  const Property* stated = kind ? contract.find_property(*kind, property.of) : nullptr;
-  if (stated == nullptr) {
-    std::vector<std::string> known;
-    for (const Property& one : contract.properties)
-      known.push_back(std::string(name(one.kind)) + (one.of.empty() ? "" : "(" + one.of + ")"));
-    return {"the contract states no property '" + property.name +
-                (property.of.empty() ? "" : "(" + property.of + ")") + "'" +
-                (known.empty() ? "" : "; it states " + joined(known)),
-            "property"};
-  }
-  const std::vector<std::string> keys = keys_of(*stated);
-  for (const auto& [key, value] : property.numbers) {
-    if (std::find(keys.begin(), keys.end(), key) == keys.end())
-      return {"property " + property.name + " has no '" + key + "'" +
-                  (keys.empty() ? "" : "; it has " + joined(keys)),
-              "property." + key};
-  }
-  for (const std::string& key : keys) {
-    if (!property.numbers.contains(key))
-      return {"property " + property.name + " needs " + key + "=", "property"};
-  }
-  for (const std::string& key : keys) {
-    const std::string problem =
-        number_problem(contract, *stated, c, key, property.numbers.at(key));
-    if (!problem.empty()) return {problem, "property." + key};
-  }
-  if (stated->kind != PropertyKind::padding_free) {
-    if (property.poison.empty()) return {};
-    return {"property " + property.name + " has no 'poison'", "property.poison"};
-  }
-  if (parse_poison(property.poison)) return {};
-  return {"expected poison=, one of " + joined(poison_names()) +
-              (property.poison.empty() ? "" : "; not '" + property.poison + "'"),
-          property.poison.empty() ? "property" : "property.poison"};
-}
-
 MappedRun map_run(const Tensor& tensor, const Tensor& base, const std::string& dimension,
                   int64_t first, int64_t linear, int64_t step, int64_t count) {
   int64_t inner = 1;
@@ -405,6 +329,12 @@ void fill_derived(const Derivation& derivation, const Tensor& tensor, int64_t fi
   const Instance& base = *derivation.base;
   const Tensor& source = base.tensors[static_cast<size_t>(tensor.position)];
   const int size = byte_size(tensor.dtype);
+  if (!derivation.dimension.empty()) {
+    // How many rows run matters to nothing here.
+    const RowMap rows = row_map(base, source, derivation.dimension, derivation.first, 0);
+    if (rows.is_sums || rows.is_delimited)
+      return fill_rows(base, rows, tensor, first, step, count, out);
+  }
   for (int64_t done = 0; done < count;) {
     const MappedRun run = map_run(tensor, source, derivation.dimension, derivation.first,
                                   first + done * step, step, count - done);

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "kernels_under_test/contract_parts.hpp"
+#include "kernels_under_test/delimited.hpp"
 
 namespace assay {
 namespace {
@@ -121,20 +122,36 @@ std::vector<const FormulaLine*> lines_of_rows(const Contract& contract, const st
 /// Why the rows of the kernel cannot be independent along `rows`, by the operands; "" if they can.
 std::string rows_problem(const Contract& contract, const std::string& rows,
                          const std::string& size) {
+  const bool has_sums =
+      std::any_of(contract.args.begin(), contract.args.end(), [&](const OperandSpec& operand) {
+        return sums_along(contract, operand, rows);
+      });
+  Names along_rows{rows};
+  for (const DelimitedDimension& one : delimited_dimensions(contract, rows))
+    along_rows.push_back(one.dimension);
   bool judged = false;
   for (const OperandSpec& operand : contract.args) {
     int along = 0;
+    const bool sums = sums_along(contract, operand, rows);
     for (const Dimension& dimension : operand.shape) {
-      along += dimension.name == rows;
-      if (dimension.name != rows && operand.kind != OperandKind::workspace &&
+      const bool has = contains(along_rows, dimension.name);
+      along += has;
+      if (!has && !sums && operand.kind != OperandKind::workspace &&
           depends_on(contract, *dimension.extent, size))
         return "the extent " + to_text(*dimension.extent) + " of '" + operand.name +
-               "' depends on it";
+               "' depends on it" +
+               (has_sums && !dimension.name.empty()
+                    ? " (that it is made of rows between prefix sums is said by live = \"" +
+                          dimension.name + " < SUMS[...]\")"
+                    : "");
     }
     if (along > 1) return "'" + operand.name + "' has it twice";
     judged = judged || (along == 1 && is_judged(operand));
+    // Lengths may share what there is: those of a part are the same.
+    const bool shares = has_sums && operand.shape.size() == 1 && operand.shape[0].name == rows;
     for (const DomainRange& range : operand.domain)
-      if (depends_on(contract, *range.low, size) || depends_on(contract, *range.high, size))
+      if (!shares && (depends_on(contract, *range.low, size) ||
+                      depends_on(contract, *range.high, size)))
         return "the domain of '" + operand.name + "' depends on it";
   }
   return judged ? "" : "no output has this dimension";
@@ -151,7 +168,11 @@ void check_rows(const Contract& contract, const Property& property, const Source
                                 ")': the extent of this dimension is no plain size");
   if (const std::string why = rows_problem(contract, property.of, size->name); !why.empty())
     throw InputError(where, "'rows_independent(" + property.of + ")' cannot hold: " + why);
+  // Of rows that prefix sums delimit the formula tells places apart; whether it mixes them shows in
+  // no part of it.
+  const bool delimited = !delimited_dimensions(contract, property.of).empty();
   for_each_expression(contract, lines_of_rows(contract, property.of), [&](const Expr& expr) {
+    if (delimited) return;
     const Expr* at = mixes_rows(contract, expr, property.of, size->name);
     if (at == nullptr) return;
     throw InputError(where, "'rows_independent(" + property.of +

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "generators/unowned.hpp"
 #include "oracles/relations/relation.hpp"
 #include "oracles/scatter.hpp"
 #include "oracles/untouched.hpp"
@@ -37,6 +38,32 @@ std::string counts_text(const Verdict& verdict) {
   return (first + rest).substr(2);
 }
 
+Box box_of(const std::vector<int64_t>& at) {
+  Box box;
+  for (const int64_t coordinate : at) box.ranges.emplace_back(coordinate, coordinate + 1);
+  return box;
+}
+
+std::string list_text(const auto& numbers) {
+  std::string text;
+  for (const int64_t number : numbers) text += (text.empty() ? "" : ", ") + std::to_string(number);
+  return text;
+}
+
+/// "; y[65535, 0] is owned by no block of grid [65535, 1, 1], and rows=65536 is admitted"; "" where
+/// each corner of the output has an owner.
+std::string unowned_text(const Instance& instance, const Tensor& output) {
+  const auto at = unowned_element(instance, output);
+  if (!at) return "";
+  std::string sizes;
+  for (const auto& [name, value] : instance.the_case.sizes) {
+    sizes += " " + name + "=" + std::to_string(value);
+  }
+  return "; " + output.spec->name + "[" + list_text(*at) + "] is owned by no block of grid [" +
+         list_text(instance.launches[0].grid) + "], and" + sizes +
+         (instance.the_case.sizes.size() == 1 ? " is admitted" : " are admitted");
+}
+
 }  // namespace
 
 Verdict judge_case(CaseState& state) {
@@ -61,7 +88,12 @@ void CaseJudge::judge_output(const Tensor& tensor) {
   if (root_ != nullptr && root_->scatters) return judge_scatter(state_, *root_, tensor);
   share_ = 0;
   const Box valid = valid_box(instance_, outputs_, tensor);
-  for (const Box& box : owned_elements(instance_, tensor)) {
+  std::vector<Box> boxes = owned_elements(instance_, tensor);
+  // What no block of the grid owns stays as it was, whichever blocks run: one element tells.
+  if (!instance_.the_case.blocks.empty()) {
+    if (const auto at = unowned_element(instance_, tensor)) boxes.push_back(box_of(*at));
+  }
+  for (const Box& box : boxes) {
     std::vector<int64_t> low;
     std::vector<int64_t> extent;
     for (const auto& [first, last] : intersection(box, valid).ranges) {
@@ -172,7 +204,7 @@ void CaseJudge::conclude() {
     v.outcome = Outcome::mismatch;
     if (v.wrong > 0) state_.tally.withdraw(kAskSubnormals);
     if (v.wrong == 0) v.rule = "R1";
-    v.message = counts_text(v);
+    v.message = counts_text(v) + unowned_text(instance_, *instance_.find(v.first_output));
   } else if (v.undecided > 0) {
     v.outcome = Outcome::undecided;
     v.rule = "R6";

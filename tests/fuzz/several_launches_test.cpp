@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/fuzz/run_assay.hpp"
+#include "tests/fuzz/starting_findings.hpp"
 
 namespace assay::testing {
 namespace {
@@ -57,6 +58,76 @@ void expect_clean(const std::string& compiler) {
 
 TEST(SeveralLaunches, ShareTheSourcesVariables) { expect_clean("nvrtc"); }
 TEST(SeveralLaunches, ShareTheSourcesVariablesUnderNvcc) { expect_clean("nvcc"); }
+
+TEST(SeveralLaunches, OwnershipThatDoesNothingIsTold) {
+  TemporaryFolder folder;
+  folder.write("two.cu", kSource);
+  const std::string owning = replaced(contract("nvrtc"), "[formula]",
+                                      "[owns]\ny = \"n / 64 == block.x\"\n[formula]");
+  const std::string path = folder.write("two.toml", owning);
+  const std::string told = "two.toml:19:1: `owns` does nothing: every case has several launches";
+  const Outcome smoke = run_assay({"smoke", path, "--cases", "20", "--out", folder / "out"});
+  if (smoke.status == 3) GTEST_SKIP() << smoke.err;
+  EXPECT_EQ(smoke.status, 0) << smoke.out;
+  EXPECT_NE(smoke.out.find(told), std::string::npos) << smoke.out;
+  EXPECT_NE(run_assay({"list", path}).out.find(told), std::string::npos);
+  const Outcome check = run_assay({"check", path});
+  EXPECT_NE(check.out.find("two.toml:19:1: unused: `owns` does nothing"), std::string::npos)
+      << check.out;
+  const std::string plain = folder.write("plain.toml", contract("nvrtc"));
+  EXPECT_EQ(run_assay({"check", plain}).out.find("`owns`"), std::string::npos);
+}
+
+// One launch or the other: a few blocks of each run, and reach far offsets.
+constexpr const char* kEither = R"cu(
+template <class T> __global__ void narrow(T* y, const T* x, int cols) {
+  const OFFSET i = (OFFSET)blockIdx.x * cols + threadIdx.x;
+  if (threadIdx.x < cols) y[i] = x[i];
+}
+template <class T> __global__ void wide(T* y, const T* x, int cols) {
+  for (int c = threadIdx.x; c < cols; c += blockDim.x)
+    y[(OFFSET)blockIdx.x * cols + c] = x[(OFFSET)blockIdx.x * cols + c];
+}
+)cu";
+
+std::vector<Finding> either_findings(const std::string& offset) {
+  const TemporaryFolder folder;
+  std::string source = kEither;
+  for (int i = 0; i < 4; ++i) source = replaced(source, "OFFSET", offset);
+  folder.write("either.cu", source);
+  return starting_findings(folder.write("either.toml", R"toml(
+name = "either"
+source = { cuda = "either.cu", entry = "narrow<{T}>" }
+types = { T = ["f32"] }
+sizes = { rows = { min = 0, max = 1000000 }, cols = { min = 1, max = 65536 } }
+owns = { y = "rows == block.x" }
+args = [
+  { name = "y", kind = "output", dtype = "T", shape = ["rows", "cols"] },
+  { name = "x", kind = "input", dtype = "T", shape = ["rows", "cols"] },
+  { name = "cols", kind = "scalar", dtype = "i32", value = "cols" },
+]
+[[launch]]
+when = "cols <= 64"
+grid = ["rows"]
+block = [64]
+[[launch]]
+when = "cols > 64"
+entry = "wide<{T}>"
+grid = ["rows"]
+block = [128]
+[formula]
+y = "x"
+[policy]
+nan = "propagate"
+)toml"));
+}
+
+TEST(SeveralLaunches, OfWhichOneRunsReachFarOffsets) {
+  const std::vector<Finding> found = either_findings("int");
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found.front().kind, "wrap") << found.front().message;
+  for (const Finding& finding : either_findings("long long")) ADD_FAILURE() << finding.message;
+}
 
 TEST(SeveralLaunches, AnEndlessLoopEndsInAMoment) {
   TemporaryFolder folder;

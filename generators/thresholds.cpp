@@ -1,0 +1,113 @@
+#include "generators/thresholds.hpp"
+
+#include <algorithm>
+
+#include "generators/draft.hpp"
+#include "kernels_under_test/limits.hpp"
+
+namespace assay {
+namespace {
+
+using Sides = std::pair<const Expr*, const Expr*>;
+
+bool compares(const Expr& node) {
+  static constexpr std::array<std::string_view, 6> kComparisons{"<", "<=", ">", ">=", "==", "!="};
+  if (node.operands.size() != 2) return false;
+  if (node.kind == Expr::Kind::call) return node.text == "min" || node.text == "max";
+  return node.kind == Expr::Kind::binary &&
+         std::find(kComparisons.begin(), kComparisons.end(), node.text) != kComparisons.end();
+}
+
+void collect(const ExprPtr& node, std::vector<Sides>& out) {
+  if (!node) return;
+  if (compares(*node)) out.emplace_back(node->operands[0].get(), node->operands[1].get());
+  for (const ExprPtr& operand : node->operands) collect(operand, out);
+}
+
+Expr integer(int64_t value) {
+  Expr node;
+  node.integer = value;
+  return node;
+}
+
+/// What is compared where a launch is made.
+std::vector<Sides> comparisons(const Contract& contract) {
+  static const Expr kMostBlocks = integer(kMostGridYz);
+  std::vector<Sides> out;
+  for (const NamedExpr& derived : contract.derive) collect(derived.expr, out);
+  for (const LaunchSpec& launch : contract.launches) {
+    for (const ExprPtr& extent : launch.grid) {
+      collect(extent, out);
+      if (extent) out.emplace_back(extent.get(), &kMostBlocks);
+    }
+    for (const ExprPtr& extent : launch.block) collect(extent, out);
+    collect(launch.shared, out);
+    collect(launch.when, out);
+  }
+  return out;
+}
+
+/// Sizes and choices of a case, derived values and scalars: what launches are made from.
+class Numbers {
+ public:
+  Numbers(const Contract& contract, Case c) : contract_(contract), case_(std::move(c)) {
+    scope_.value = [this](std::string_view name) { return value(name); };
+  }
+  void set(const std::string& size, int64_t value) { case_.sizes[size] = value; }
+
+  /// -1, 0 or 1: how left stands to right; nullopt where that needs more than sizes.
+  std::optional<int> order(const Sides& sides) const {
+    try {
+      const int64_t left = evaluate_integer(*sides.first, scope_);
+      const int64_t right = evaluate_integer(*sides.second, scope_);
+      return (left > right) - (left < right);
+    } catch (const InputError&) {
+      return std::nullopt;
+    }
+  }
+
+ private:
+  std::optional<int64_t> value(std::string_view wanted) const {
+    const std::string name(wanted);
+    for (const auto* values : {&case_.sizes, &case_.knobs, &case_.flags}) {
+      if (const auto at = values->find(name); at != values->end()) return at->second;
+    }
+    for (const NamedExpr& derived : contract_.derive) {
+      if (derived.name == name) return evaluate_integer(*derived.expr, scope_);
+    }
+    if (const auto type = case_.types.find(name); type != case_.types.end()) {
+      return static_cast<int64_t>(type->second);
+    }
+    const OperandSpec* const operand = contract_.find_operand(name);
+    if (operand == nullptr || !operand->value) return std::nullopt;
+    return evaluate_integer(*operand->value, scope_);
+  }
+
+  const Contract& contract_;
+  Case case_;
+  IntegerScope scope_;
+};
+
+}  // namespace
+
+std::vector<int64_t> thresholds(const Contract& contract, const Case& c, const SizeSpec& size) {
+  std::vector<int64_t> out;
+  if (!size.in.empty() || size.min >= size.max) return out;
+  Numbers numbers(contract, c);
+  for (const Sides& sides : comparisons(contract)) {
+    const auto order_at = [&](int64_t value) {
+      numbers.set(size.name, value);
+      return numbers.order(sides);
+    };
+    const std::optional<int> first = order_at(size.min), last = order_at(size.max);
+    if (!first || !last || *first == *last || *last == 0) continue;
+    const int64_t below = largest_where(
+        size.min, size.max, [&](int64_t value) { return order_at(value) != last; });
+    out.push_back(below + 1);
+  }
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+}  // namespace assay

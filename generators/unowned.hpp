@@ -1,0 +1,17 @@
+// What a contract's `owns` says of no block at all.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "generators/instance.hpp"
+
+namespace assay {
+
+/// An element that no block of the whole grid owns, whichever of them the case runs: a grid that
+/// does not reach all of the output shows at one of its corners. nullopt: each has an owner, or it
+/// cannot be told.
+std::optional<std::vector<int64_t>> unowned_element(const Instance& instance,
+                                                    const Tensor& output);
+
+}  // namespace assay
