@@ -334,6 +334,7 @@ std::vector<Case> covering_cases(const Contract& contract) {
   const Choices choices(contract);
   const Variants& variants = choices.variants;
   add_ordinary(facts, choices, out);
+  add_in_place(contract, out);
   add_properties(facts, out);
   add_far_strides(facts, variants, out);
   add_far_counts(facts, variants, out);

@@ -28,6 +28,9 @@ void fill_poison(DType type, int64_t count, uint8_t* out) {
 /// Storage positions [first, first + count) of the buffer.
 void storage_elements(const Instance& instance, const Tensor& tensor, int64_t first, int64_t count,
                       uint8_t* out) {
+  if (tensor.is_shared())
+    return logical_values(instance, instance.tensors[static_cast<size_t>(tensor.shares)], first,
+                          count, out);
   if (!tensor.is_read()) return fill_poison(tensor.dtype, count, out);
   const int size = byte_size(tensor.dtype);
   const StorageMap map(tensor);
@@ -49,6 +52,9 @@ void storage_elements(const Instance& instance, const Tensor& tensor, int64_t fi
 
 void storage_bytes(const Instance& instance, const Tensor& tensor, int64_t first, int64_t count,
                    uint8_t* out) {
+  if (tensor.is_shared())
+    return storage_bytes(instance, instance.tensors[static_cast<size_t>(tensor.shares)], first,
+                         count, out);
   const int size = byte_size(tensor.dtype);
   // A range may cut elements at its ends.
   const int64_t head = first % size;

@@ -106,7 +106,7 @@ bool shapes_match(const Instance& base, const Instance& other, const std::string
 /// The rows are a view of the batch, as x[17:18] is: their addresses stay what they were, modulo
 /// the alignment of bases. What follows from another address is a matter of layout_free.
 void keep_alignment(const Tensor& tensor, const std::string& dimension, int64_t first, Case& c) {
-  if (tensor.is_scalar() || !tensor.present) return;
+  if (tensor.is_scalar() || !tensor.present || tensor.is_shared()) return;
   for (size_t d = 0; d < tensor.dims.size(); ++d) {
     if (tensor.dims[d] != dimension) continue;
     const int64_t period = kBaseAlignment / byte_size(tensor.dtype);
@@ -274,6 +274,9 @@ Variations vary_values(const Instance& base, const Property& stated) {
   if (!base.the_case.blocks.empty()) return none("only some blocks of the case run");
   if (!stated.zero.empty() && base.find(stated.zero)->scalar_value != 0)
     return none("'" + stated.zero + "' is not 0");
+  if (const Tensor& writer = base.writer_of(tensor);
+      &writer != &tensor && writer.spec->kind == OperandKind::inout)
+    return none("'" + writer.spec->name + "' holds the values of '" + stated.of + "', too");
   Derivation derivation;
   derivation.operand = stated.of;
   const PropertyCheck& property = base.the_case.property;
