@@ -43,7 +43,9 @@ struct Buffer {
   uint64_t address = 0;
 
   bool flips() const { return tensor->spec->kind == OperandKind::output; }
-  std::string name() const { return tensor->spec->name; }
+  std::string name() const {
+    return (writer == tensor ? "" : writer->spec->name + "=") + tensor->spec->name;
+  }
 };
 
 std::string gib(double bytes) {
@@ -228,10 +230,12 @@ void CudaDevice::launch_all(const Instance& instance, const std::vector<Program>
   }
 }
 
-/// Stores between the elements of an output, of which bytes [first, first + count) are `held`;
+/// Stores between the elements of what is written in a buffer, of which bytes [first, first + count)
+/// are `held`;
 /// `flipped` says over which poison.
-void check_padding(const Instance& instance, const Tensor& tensor, int64_t first, int64_t count,
+void check_padding(const Instance& instance, const Buffer& buffer, int64_t first, int64_t count,
                    const uint8_t* held, bool flipped, Run& run) {
+  const Tensor& tensor = *buffer.tensor;
   if (tensor.storage_elements == tensor.elements()) return;
   const StorageMap map(tensor);
   const int bytes = byte_size(tensor.dtype);
@@ -246,7 +250,7 @@ void check_padding(const Instance& instance, const Tensor& tensor, int64_t first
       for (uint8_t& byte : poison) byte ^= flipped ? 0xff : 0;
       const auto differs = std::mismatch(poison.begin(), poison.end(), held + (at * bytes - first));
       if (differs.first != poison.end()) {
-        const std::string& name = tensor.spec->name;
+        const std::string name = buffer.name();
         const int64_t element = at + (differs.first - poison.begin()) / bytes;
         return report_once(run, DiagnosticKind::stray_write,
                            "store to padding of " + name + ", element " + std::to_string(element),
@@ -263,7 +267,7 @@ void CudaDevice::read_first(const Instance& instance, const Buffer& buffer, Cont
   process_.download(buffer.address, buffer.stored,
                     [&](int64_t first, int64_t count, const uint8_t* data) {
                       std::memcpy(contents.bytes.data() + first, data, static_cast<size_t>(count));
-                      check_padding(instance, *buffer.tensor, first, count, data, false, run);
+                      check_padding(instance, buffer, first, count, data, false, run);
                     });
 }
 
@@ -273,7 +277,7 @@ void CudaDevice::read_second(const Instance& instance, const Buffer& buffer, Con
   std::vector<uint8_t> poison;
   process_.download(
       buffer.address, buffer.stored, [&](int64_t first, int64_t count, const uint8_t* data) {
-        check_padding(instance, *buffer.tensor, first, count, data, buffer.flips(), run);
+        check_padding(instance, buffer, first, count, data, buffer.flips(), run);
         if (!buffer.flips()) return;
         poison.resize(static_cast<size_t>(count));
         storage_bytes(instance, *buffer.tensor, first, count, poison.data());

@@ -45,7 +45,9 @@ Case case_of(const std::string& body) {
                         "seeds values=0x9\nend\n",
                     "f.case");
 }
-Instance instance_of(const std::string& body) { return instantiate(contract(), case_of(body), "f.case"); }
+Instance instance_of(const std::string& body) {
+  return instantiate(contract(), case_of(body), "f.case");
+}
 
 uint64_t held(const Instance& instance, const char* operand, int64_t linear) {
   uint64_t bits = 0;
@@ -111,8 +113,8 @@ TEST(Aliases, WhatCannotBeIsToldAtItsPlace) {
   for (const Wrong& wrong : {
            Wrong{"alias q=x\n", "f.case:5:7: kernel 'twofold' has no operand 'q'"},
            {"alias y=xx\n", "f.case:5:7: kernel 'twofold' has no operand 'xx' (did you mean 'x'?)"},
-           {"alias x=y\n", "f.case:5:7: the contract does not say that 'x' may lie in the memory of "
-                           "'y': its 'may_alias' is not there"},
+           {"alias x=y\n", "f.case:5:7: the contract does not say that 'x' may lie in the memory "
+                           "of 'y': its 'may_alias' is not there"},
            {"flags summed=1\nalias z=w\n", "f.case:6:7: the contract does not say that 'z' may lie "
                                            "in the memory of 'w': its 'may_alias' names others"},
            {"alias z=x\n", "f.case:5:7: 'z' is absent in this case: it has no memory"},
@@ -154,17 +156,20 @@ int64_t count_in(const std::vector<Case>& cases, const std::string& operand,
 TEST(Aliases, CasesAreMadeBothWays) {
   const std::vector<Case> covering = covering_cases(contract());
   std::vector<Case> drawn;
-  for (uint64_t seed = 1; seed <= 300; ++seed) drawn.push_back(generate_case(contract(), Seed{seed}));
+  for (uint64_t seed = 1; seed <= 300; ++seed)
+    drawn.push_back(generate_case(contract(), Seed{seed}));
   std::vector<Case> mutants;
   for (uint64_t seed = 1; seed <= 300; ++seed)
     mutants.push_back(mutate_case(contract(), drawn[seed % 7], Seed{seed}));
-  for (const std::vector<Case>* cases : {&covering, &drawn, &mutants}) {
+  const std::vector<Case>* const all[] = {&covering, &drawn, &mutants};
+  for (const std::vector<Case>* cases : all) {
     for (const Case& c : *cases) EXPECT_NO_THROW(instantiate(contract(), c)) << print_case(c);
     for (const char* memory : {"", "x", "w"}) EXPECT_GE(count_in(*cases, "y", memory), 3) << memory;
     for (const char* memory : {"", "x"}) EXPECT_GE(count_in(*cases, "z", memory), 3) << memory;
   }
   int padded = 0;
-  for (const Case& c : drawn) padded += c.aliases.contains("y") && c.layouts.contains(c.aliases.at("y"));
+  for (const Case& c : drawn)
+    padded += c.aliases.contains("y") && c.layouts.contains(c.aliases.at("y"));
   EXPECT_GE(padded, 3) << "strides are those of the input";
 }
 
