@@ -14,7 +14,7 @@ uint64_t pointer_to(const Instance& instance, const Tensor& tensor,
   const Tensor* target = &tensor;
   if (!tensor.present) {
     if (tensor.spec->absent != Absent::alias) return 0;
-    target = instance.find(tensor.spec->alias);
+    target = instance.find(tensor.spec->alias.operand);
     if (target == nullptr || !target->present) return 0;
   }
   return address_of(*target) + static_cast<uint64_t>(target->offset * byte_size(target->dtype));

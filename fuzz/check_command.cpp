@@ -71,6 +71,7 @@ Checked check_contract(const ContractPtr& contract) {
   add(unreachable_sizes(*contract));
   add(admitted.lints);
   add(sizes_with_errors(*contract, admitted.cases));
+  add(aliases_never_made(*contract, admitted.cases));
   if (contract->source.language == Language::cuda || contract->source.language == Language::ptx) {
     check_runs(*contract, std::move(admitted.cases), checked);
   } else {

@@ -74,6 +74,8 @@ std::string operand_text(const Tensor& tensor, const Case& c) {
   text += tensor.is_contiguous() ? " contiguous" : " strides " + bracketed(tensor.strides);
   if (tensor.offset != 0) text += ", offset " + std::to_string(tensor.offset);
   if (tensor.misalign != 0) text += ", base +" + std::to_string(tensor.misalign) + " bytes";
+  if (const auto memory = c.aliases.find(tensor.spec->name); memory != c.aliases.end())
+    text += ", in the memory of " + memory->second;
   if (const auto recipe = c.values.find(tensor.spec->name); recipe != c.values.end()) {
     text += ", values " + recipe->second.name;
     for (const auto& [key, value] : recipe->second.parameters)

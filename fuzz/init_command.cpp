@@ -255,6 +255,15 @@ class Starter {
     return "128";
   }
 
+  /// Of an output for which a host may pass the buffer of an input of its type.
+  std::string in_place_question(const KernelParameter& p) const {
+    for (const KernelParameter& in : kernel_.parameters) {
+      if (in.pointer && !is_output(in) && in.type != "void" && dtype_text(in) == dtype_text(p))
+        return " May a host call it in place (may_alias = [\"" + in.name + "\"])?";
+    }
+    return "";
+  }
+
   std::string argument_text(const KernelParameter& p) const {
     const std::string head = "  { name = \"" + p.name + "\", kind = \"";
     const std::string dtype = "\", dtype = \"" + dtype_text(p) + "\"";
@@ -265,7 +274,7 @@ class Starter {
       if (is_output(p)) {
         question += "  # ? " + p.name +
                     ": its shape; is it only written (output), read first too (inout), or scratch "
-                    "(workspace)?\n";
+                    "(workspace)?" + in_place_question(p) + "\n";
       } else {
         question += "  # ? " + p.name + ": its shape and strides";
         const auto type = dtype_of_cxx(p.type);

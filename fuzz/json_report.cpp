@@ -111,6 +111,7 @@ Json listed_json(const KernelReport& kernel) {
       row["sizes"][name] = {{"in", size.in}};
     }
   }
+  row["may_alias"] = listed.may_alias;
   row["policies_open"] = listed.policies_open;
   row["not_yet"] = listed.not_yet;
   row["notes"] = listed.notes;

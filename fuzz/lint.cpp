@@ -62,7 +62,7 @@ void add_operand(const OperandSpec& operand, UsedNames& used) {
     add_names(high, used.in_formula);
   }
   if (!operand.prefix_sum_of.empty()) used.in_formula.insert(operand.prefix_sum_of);
-  if (!operand.alias.empty()) used.in_formula.insert(operand.alias);
+  if (!operand.alias.operand.empty()) used.in_formula.insert(operand.alias.operand);
 }
 
 UsedNames names_used(const Contract& contract) {

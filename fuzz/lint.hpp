@@ -53,6 +53,10 @@ Admitted admitted_cases(const Contract& contract);
 /// error: such cases are never made.
 std::vector<Lint> sizes_with_errors(const Contract& contract, const std::vector<Case>& cases);
 
+/// Memories that an operand may lie in and, by `cases`, never does: its strides or its alignment
+/// forbid it.
+std::vector<Lint> aliases_never_made(const Contract& contract, const std::vector<Case>& cases);
+
 /// Runs the cases on the emulator: cases that cannot run, launches that break a limit, failures that
 /// more than half of them show, nothing that was judged, policies that matter and are missing.
 std::vector<Lint> failing_runs(const Contract& contract, const std::vector<Case>& cases);

@@ -179,6 +179,32 @@ std::vector<Lint> sizes_with_errors(const Contract& contract, const std::vector<
   return out;
 }
 
+std::vector<Lint> aliases_never_made(const Contract& contract, const std::vector<Case>& cases) {
+  std::vector<Lint> out;
+  for (const OperandSpec& operand : contract.args) {
+    for (const AliasTarget& memory : operand.may_alias) {
+      const auto is_made = [&](const Case& c) {
+        const auto found = c.aliases.find(operand.name);
+        return found != c.aliases.end() && found->second == memory.operand;
+      };
+      if (cases.empty() || std::any_of(cases.begin(), cases.end(), is_made)) continue;
+      std::string why;
+      Case c = cases.back();
+      c.layouts.clear();
+      c.aliases = {{operand.name, memory.operand}};
+      try {
+        instantiate(contract, c, contract.path);
+      } catch (const InputError& error) {
+        why = ": " + without_place(error);
+      }
+      out.push_back({memory.where, "unreachable",
+                     "no case puts '" + operand.name + "' into the memory of '" + memory.operand +
+                         "'" + why});
+    }
+  }
+  return out;
+}
+
 std::vector<Lint> failing_runs(const Contract& contract, const std::vector<Case>& cases) {
   Trial trial = run_trial(contract, cases);
   std::vector<Lint> out = trial.refused;

@@ -81,6 +81,10 @@ void add_choices(const Contract& contract, ListedKernel& out) {
   for (const Knob& knob : contract.knobs) out.knobs[knob.name] = knob.values;
   for (const SizeSpec& size : contract.sizes) out.sizes[size.name] = {size.min, size.max, size.in};
   out.flags = contract.flags;
+  for (const OperandSpec& operand : contract.args) {
+    for (const AliasTarget& memory : operand.may_alias)
+      out.may_alias[operand.name].push_back(memory.operand);
+  }
   out.policies_open = open_policies(contract);
   out.not_yet = contract.not_yet;
   out.notes = reach_notes(contract);
@@ -129,6 +133,9 @@ Exit run_list(const Options& options, Streams streams) {
     streams.out << contract->name << (contract->about.empty() ? "" : ": ") << contract->about
                 << "\n  " << joined(choices, "  ") << "\n";
     if (!contract->sizes.empty()) streams.out << "  sizes " << sizes_text(*contract) << "\n";
+    for (const auto& [operand, memories] : kernel.listed->may_alias)
+      streams.out << "  " << operand << " may lie in the memory of " << joined(memories, " or ")
+                  << "\n";
     streams.out << "  " << contract->path << "\n";
     if (!kernel.listed->policies_open.empty())
       streams.out << "  policies not stated: " << joined(kernel.listed->policies_open, ", ")

@@ -27,6 +27,7 @@ struct ListedKernel {
   std::map<std::string, Size> sizes;
   std::map<std::string, std::vector<int64_t>> knobs;
   std::vector<std::string> flags;
+  std::map<std::string, std::vector<std::string>> may_alias;  ///< inputs, by what may lie in them
   std::vector<std::string> not_yet;  ///< keys that are read but not used yet
   std::vector<std::string>
       policies_open;  ///< that the formula may need and the contract leaves out

@@ -11,110 +11,15 @@
 #include <sstream>
 #include <string_view>
 
+#include "generators/case_line.hpp"
+
 namespace assay {
 namespace {
 
+using namespace case_text;
+
 constexpr std::string_view kHeader = "assay-case 1";
 constexpr size_t kMostBlocks = size_t{1} << 20;  // a subset is meant to be small
-
-/// `text` for a message: printable, at most 40 characters.
-std::string quoted(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text.substr(0, 40)) {
-    out += (c >= 0x20 && c < 0x7f) ? c : '?';
-  }
-  if (text.size() > 40) out += "...";
-  return out + "'";
-}
-
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-bool is_name_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '-' || c == '.';
-}
-
-/// A cursor over one line.
-class Line {
- public:
-  Line(std::string_view text, const std::string& file, int number)
-      : text_(text), file_(file), number_(number) {}
-
-  SourceLocation here() const { return {file_, number_, static_cast<int>(at_) + 1}; }
-  [[noreturn]] void fail(const std::string& message) const { throw InputError(here(), message); }
-  [[noreturn]] void fail_at(const SourceLocation& where, const std::string& message) const {
-    throw InputError(where, message);
-  }
-
-  void skip_space() {
-    while (at_ < text_.size() && is_space(text_[at_])) ++at_;
-  }
-  /// True at the end of the line or at a trailing comment.
-  bool done() {
-    skip_space();
-    return at_ >= text_.size() || text_[at_] == '#';
-  }
-  void expect_end() {
-    if (!done()) fail("unexpected " + quoted(text_.substr(at_)));
-  }
-  bool accept(char c) {
-    if (at_ >= text_.size() || text_[at_] != c) return false;
-    ++at_;
-    return true;
-  }
-  void expect(char c, const char* after) {
-    if (!accept(c)) fail(std::string("expected '") + c + "' after " + after);
-  }
-  std::string name(const char* what) {
-    skip_space();
-    const size_t start = at_;
-    while (at_ < text_.size() && is_name_char(text_[at_])) ++at_;
-    if (at_ == start) fail(std::string("expected ") + what);
-    return std::string(text_.substr(start, at_ - start));
-  }
-  /// Characters up to white space or a comment.
-  std::string word(const char* what) {
-    skip_space();
-    const size_t start = at_;
-    while (at_ < text_.size() && !is_space(text_[at_]) && text_[at_] != '#') ++at_;
-    if (at_ == start) fail(std::string("expected ") + what);
-    return std::string(text_.substr(start, at_ - start));
-  }
-  /// The rest of the line without trailing white space.
-  std::string rest() {
-    skip_space();
-    std::string_view tail = text_.substr(at_);
-    while (!tail.empty() && is_space(tail.back())) tail.remove_suffix(1);
-    at_ = text_.size();
-    return std::string(tail);
-  }
-  template <typename T>
-  T integer(const char* what) {
-    const bool hex = text_.substr(at_, 2) == "0x" || text_.substr(at_, 2) == "0X";
-    const char* const first = text_.data() + at_ + (hex ? 2 : 0);
-    T value{};
-    const auto [end, error] =
-        std::from_chars(first, text_.data() + text_.size(), value, hex ? 16 : 10);
-    if (error == std::errc::result_out_of_range) fail(std::string(what) + " does not fit 64 bits");
-    if (error != std::errc() || end == first) fail(std::string("expected ") + what);
-    at_ = static_cast<size_t>(end - text_.data());
-    return value;
-  }
-  double real(const char* what) {
-    double value = 0;
-    const char* const first = text_.data() + at_;
-    const auto [end, error] = std::from_chars(first, text_.data() + text_.size(), value);
-    if (error != std::errc() || end == first) fail(std::string("expected ") + what);
-    if (value != value) fail(std::string(what) + " cannot be nan");
-    at_ = static_cast<size_t>(end - text_.data());
-    return value;
-  }
-
- private:
-  std::string_view text_;
-  const std::string& file_;
-  int number_;
-  size_t at_ = 0;
-};
 
 class CaseParser {
  public:
@@ -128,7 +33,7 @@ class CaseParser {
     Statement parse;
     bool repeatable;  ///< may stand on several lines
   };
-  static const std::array<Keyword, 15> kKeywords;
+  static const std::array<Keyword, 16> kKeywords;
 
   void statement(Line& line);
   void note(const std::string& key, const SourceLocation& where, const Line& line);
@@ -141,6 +46,7 @@ class CaseParser {
   void knobs(Line& line) { assignments(line, "knobs", case_.knobs); }
   void flags(Line& line) { assignments(line, "flags", case_.flags); }
   void scalars(Line& line) { assignments(line, "scalars", case_.scalars); }
+  void alias(Line& line);
   void layout(Line& line);
   void values(Line& line);
   void seeds(Line& line);
@@ -158,13 +64,14 @@ class CaseParser {
   std::map<std::string, SourceLocation> places_;
 };
 
-const std::array<CaseParser::Keyword, 15> CaseParser::kKeywords = {{
+const std::array<CaseParser::Keyword, 16> CaseParser::kKeywords = {{
     {"kernel", &CaseParser::kernel, false},
     {"types", &CaseParser::types, false},
     {"sizes", &CaseParser::sizes, false},
     {"knobs", &CaseParser::knobs, false},
     {"flags", &CaseParser::flags, false},
     {"scalars", &CaseParser::scalars, false},
+    {"alias", &CaseParser::alias, false},
     {"layout", &CaseParser::layout, true},
     {"values", &CaseParser::values, true},
     {"seeds", &CaseParser::seeds, false},
@@ -213,6 +120,16 @@ void CaseParser::assignments(Line& line, const char* section,
     line.expect('=', "the name");
     note(std::string(section) + "." + key, where, line);
     into[key] = line.integer<int64_t>("an integer");
+  }
+}
+
+void CaseParser::alias(Line& line) {
+  while (!line.done()) {
+    const SourceLocation where = line.here();
+    const std::string operand = line.name("an operand's name");
+    line.expect('=', "the operand's name");
+    note("alias." + operand, where, line);
+    case_.aliases[operand] = line.name("the name of the input in whose memory it lies");
   }
 }
 

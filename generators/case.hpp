@@ -77,6 +77,9 @@ struct Case {
   std::map<std::string, int64_t> knobs;
   std::map<std::string, int64_t> flags;
   std::map<std::string, int64_t> scalars;  ///< position in an operand's `value` list
+  /// Written operands that lie in an input's memory, as when a host calls the kernel in place: they
+  /// have no layout and no values of their own.
+  std::map<std::string, std::string> aliases;
   std::map<std::string, Layout> layouts;   ///< operands not named are contiguous
   std::map<std::string, ValueRecipe> values;
   uint64_t value_seed = 0;

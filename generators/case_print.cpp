@@ -101,6 +101,11 @@ std::string print_case(const Case& c) {
   print_assignments(out, "knobs", c.knobs);
   print_assignments(out, "flags", c.flags);
   print_assignments(out, "scalars", c.scalars);
+  if (!c.aliases.empty()) {
+    out += "alias";
+    for (const auto& [operand, memory] : c.aliases) out += " " + operand + "=" + memory;
+    out += '\n';
+  }
   for (const auto& [operand, layout] : c.layouts) print_layout(out, operand, layout);
   for (const auto& [operand, recipe] : c.values) {
     out += "values " + operand + " " + recipe.name;

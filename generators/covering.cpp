@@ -336,6 +336,7 @@ std::vector<Case> covering_cases(const Contract& contract) {
   const auto choose = [&](int number, Case& c) { variants.choose(number, c); };
   add_unowned(facts, choose, out);
   add_ordinary(facts, choices, out);
+  add_in_place(contract, out);
   add_properties(facts, out);
   add_far_strides(facts, variants, out);
   add_far_counts(facts, variants, out);

@@ -105,6 +105,20 @@ void draw_base(const Instance& instance, const Tensor& tensor, Random& random, L
 /// Layouts of all operands; `instance` is the case with contiguous layouts.
 void draw_layouts(const Instance& instance, Random& random, Case& c);
 
+// --- operands in another's memory (aliases.cpp)
+// ----------------------------------------------------------------------------------------------
+/// Drops layouts, values and elements of operands that lie in another's memory: they have none.
+void fit_aliases(Case& c);
+/// Puts a written operand into an input's memory, which becomes contiguous where that is needed.
+/// False, and `c` as it was, when the case cannot be called so.
+bool put_in_place(const Contract& contract, const std::string& operand, const std::string& memory,
+                  Case& c);
+/// For each operand that may alias, with a chance of `share`: puts it in place, or back into memory
+/// of its own. Draws nothing where none may.
+void draw_aliases(const Contract& contract, double share, Random& random, Case& c);
+/// Cases of `out` once more, with each operand in each memory that it may have.
+void add_in_place(const Contract& contract, std::vector<Case>& out);
+
 // --- values (recipes.cpp)
 // -------------------------------------------------------------------------
 /// A recipe for one operand with its own class.

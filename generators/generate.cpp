@@ -82,6 +82,7 @@ bool mend(const Facts& facts, Case& c, int attempt, Random& random) {
       return true;
     case 2:
       c.blocks.clear();
+      c.aliases.clear();
       return true;
     case 3:
       draw_values(facts, random, c);
@@ -215,6 +216,7 @@ std::optional<Instance> settle(const Facts& facts, Case& c, int64_t work_limit, 
   int attempt = 0;
   const std::map<std::string, int64_t> sizes = c.sizes;
   for (int round = 0; round < 60; ++round) {
+    fit_aliases(c);
     try {
       Instance instance = instantiate(facts.contract, c);
       if (work_estimate(instance) <= work_limit) return instance;
@@ -275,7 +277,10 @@ Case generate_plain(const Contract& contract, Seed seed, int64_t work_limit) {
 }  // namespace
 
 Case generate_case(const Contract& contract, Seed seed, int64_t work_limit) {
+  constexpr double kInPlace = 0.4;
   Case c = generate_plain(contract, seed, work_limit);
+  Random aliases(stream_key(seed.value, 2));
+  draw_aliases(contract, kInPlace, aliases, c);
   Random random(stream_key(seed.value, 1));
   draw_comparison(contract, work_limit, random, c);
   return c;

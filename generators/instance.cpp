@@ -6,6 +6,8 @@
 #include <limits>
 #include <set>
 
+#include "generators/aliases.hpp"
+#include "generators/scope.hpp"
 #include "generators/variation.hpp"
 #include "kernels_under_test/limits.hpp"
 
@@ -15,56 +17,6 @@ namespace {
 constexpr int64_t kMostMisalign = 256;            // bases are 256-byte aligned
 constexpr size_t kMostDims = 8;
 constexpr __int128 kHighest = std::numeric_limits<int64_t>::max();
-
-/// Value of a name: resolved numbers first, then integer scalars, then types as their codes, so
-/// that "Q == e4m3" compares codes.
-std::optional<int64_t> value_of(const Instance& instance, std::string_view wanted) {
-  const auto found = instance.names.find(std::string(wanted));
-  if (found != instance.names.end()) return found->second;
-  for (const Tensor& tensor : instance.tensors) {
-    if (tensor.is_scalar() && tensor.spec->name == wanted && is_integer(tensor.dtype)) {
-      return tensor.scalar_integer;
-    }
-  }
-  const auto type = instance.the_case.types.find(std::string(wanted));
-  if (type != instance.the_case.types.end()) return static_cast<int64_t>(type->second);
-  const auto dtype = parse_dtype(wanted);
-  if (dtype) return static_cast<int64_t>(*dtype);
-  return std::nullopt;
-}
-
-/// stride(x, d), size(dim), numel(x); d is a position or a dimension's name.
-std::optional<int64_t> call_of(const Instance& instance, const Expr& call) {
-  if (call.operands.empty() || call.operands[0]->kind != Expr::Kind::name) return std::nullopt;
-  const std::string& subject = call.operands[0]->text;
-  if (call.text == "size" && call.operands.size() == 1) {
-    for (const Tensor& tensor : instance.tensors) {
-      for (size_t d = 0; d < tensor.dims.size() && d < tensor.shape.size(); ++d) {
-        if (tensor.dims[d] == subject) return tensor.shape[d];
-      }
-    }
-    return value_of(instance, subject);
-  }
-  const Tensor* const tensor = instance.find(subject);
-  if (tensor == nullptr || tensor->is_scalar()) return std::nullopt;
-  if (call.text == "numel" && call.operands.size() == 1) return tensor->elements();
-  if (call.text != "stride" || call.operands.size() != 2) return std::nullopt;
-  const Expr& which = *call.operands[1];
-  for (size_t d = 0; d < tensor->strides.size(); ++d) {
-    const bool named = which.kind == Expr::Kind::name && which.text == tensor->dims[d];
-    const bool counted =
-        which.kind == Expr::Kind::integer && which.integer == static_cast<int64_t>(d);
-    if (named || counted) return tensor->strides[d];
-  }
-  return std::nullopt;
-}
-
-IntegerScope scope_of(const Instance& instance) {
-  IntegerScope scope;
-  scope.value = [&instance](std::string_view wanted) { return value_of(instance, wanted); };
-  scope.call = [&instance](const Expr& call) { return call_of(instance, call); };
-  return scope;
-}
 
 /// Fills an Instance in the order in which its parts depend on each other.
 class Resolver {
@@ -86,6 +38,7 @@ class Resolver {
     }
     check_operand_names();
     resolve_shapes();
+    resolve_aliases();
     resolve_strides();
     resolve_scalars();
     resolve_launches();
@@ -113,7 +66,9 @@ class Resolver {
   void resolve_choices();
   void check_operand_names();
   void resolve_shapes();
+  void resolve_aliases();
   void resolve_strides();
+  void stride_shared(Tensor& tensor);
   void stride_tensor(Tensor& tensor, const Layout& layout, bool with_rules);
   void check_layout(Tensor& tensor);
   void check_nested(const Tensor& tensor);
@@ -307,6 +262,17 @@ void Resolver::resolve_shapes() {
   }
 }
 
+void Resolver::resolve_aliases() {
+  for (const auto& [operand, memory] : the_case().aliases) {
+    const std::string problem = alias_problem(out_, operand, memory);
+    if (!problem.empty()) fail("alias." + operand, problem);
+    Tensor& shared = out_.tensors[static_cast<size_t>(out_.find(operand)->position)];
+    shared.shares = out_.find(memory)->position;
+  }
+  const auto [problem, key] = shared_statement(the_case());
+  if (!problem.empty()) fail(key, problem);
+}
+
 /// Strides of one operand, innermost first: as given, as the rules say, otherwise contiguous.
 void Resolver::stride_tensor(Tensor& tensor, const Layout& layout, bool with_rules) {
   const OperandSpec& spec = *tensor.spec;
@@ -320,18 +286,18 @@ void Resolver::stride_tensor(Tensor& tensor, const Layout& layout, bool with_rul
     if (rule != nullptr && rule->value && with_rules) {
       const int64_t wanted = evaluate_integer(*rule->value, scope_);
       if (given && stride != wanted) {
-        fail("layout." + spec.name, "stride " + std::to_string(stride) + " of '" + spec.name +
+        fail(layout_key(tensor), "stride " + std::to_string(stride) + " of '" + spec.name +
                                         "' in dimension " + std::to_string(d) + " must be " +
                                         to_text(*rule->value) + " = " + std::to_string(wanted));
       }
       stride = wanted;
     } else if (rule == nullptr && given && tensor.shape[d] > 1 && stride != contiguous) {
-      fail("layout." + spec.name, "'" + spec.name + "' must be contiguous: stride " +
+      fail(layout_key(tensor), "'" + spec.name + "' must be contiguous: stride " +
                                       std::to_string(stride) + " in dimension " +
                                       std::to_string(d) + ", not " +
                                       std::to_string(static_cast<int64_t>(contiguous)));
     }
-    if (stride < 0) fail("layout." + spec.name, "stride of '" + spec.name + "' is negative");
+    if (stride < 0) fail(layout_key(tensor), "stride of '" + spec.name + "' is negative");
     tensor.strides[d] = stride;
     contiguous =
         static_cast<__int128>(std::max<int64_t>(stride, 1)) * std::max<int64_t>(tensor.shape[d], 1);
@@ -339,12 +305,20 @@ void Resolver::stride_tensor(Tensor& tensor, const Layout& layout, bool with_rul
   }
 }
 
+/// It lies as the input does in whose memory it is, where its own rules admit that.
+void Resolver::stride_shared(Tensor& tensor) {
+  const Tensor& memory = out_.tensors[static_cast<size_t>(tensor.shares)];
+  tensor.offset = memory.offset;
+  tensor.misalign = memory.misalign;
+  stride_tensor(tensor, {memory.strides, memory.offset, memory.misalign}, true);
+}
+
 void Resolver::resolve_strides() {
   static const Layout kContiguous;
   // Rules may speak of other operands' strides, so those without rules come first.
   for (const bool with_rules : {false, true}) {
     for (Tensor& tensor : out_.tensors) {
-      if (tensor.is_scalar()) continue;
+      if (tensor.is_scalar() || tensor.is_shared()) continue;
       const auto& rules = tensor.spec->strides;
       const bool has_rules =
           std::any_of(rules.begin(), rules.end(), [](const StrideRule& r) { return !!r.value; });
@@ -363,13 +337,16 @@ void Resolver::resolve_strides() {
     }
   }
   for (Tensor& tensor : out_.tensors) {
+    if (tensor.is_shared()) stride_shared(tensor);
+  }
+  for (Tensor& tensor : out_.tensors) {
     if (!tensor.is_scalar()) check_layout(tensor);
   }
 }
 
 void Resolver::check_layout(Tensor& tensor) {
   const OperandSpec& spec = *tensor.spec;
-  const std::string key = "layout." + spec.name;
+  const std::string key = layout_key(tensor);
   const int64_t size = byte_size(tensor.dtype);
   if (tensor.offset < 0 || tensor.offset > kMostOperandBytes / size) {
     fail(key,
@@ -413,7 +390,7 @@ void Resolver::check_nested(const Tensor& tensor) {
     const auto [stride, extent] = dims[i];
     if (stride == 0 && !tensor.is_written()) continue;
     if (stride <= span) {
-      fail("layout." + tensor.spec->name, "elements of '" + tensor.spec->name +
+      fail(layout_key(tensor), "elements of '" + tensor.spec->name +
                                               "' overlap: stride " + std::to_string(stride) +
                                               " does not step over what the smaller strides span");
     }
@@ -550,7 +527,7 @@ void Resolver::check_property() {
 
 void Resolver::resolve_values() {
   for (Tensor& tensor : out_.tensors) {
-    if (tensor.is_scalar() || !tensor.present || !tensor.is_read()) continue;
+    if (tensor.is_scalar() || !tensor.present || !tensor.is_read() || tensor.is_shared()) continue;
     tensor.plan = plan_values(out_, tensor, file_);
     tensor.named = named_places(*tensor.spec);
   }
@@ -579,6 +556,13 @@ const Tensor* Instance::find(std::string_view operand) const {
     if (tensor.spec != nullptr && tensor.spec->name == operand) return &tensor;
   }
   return nullptr;
+}
+
+const Tensor& Instance::writer_of(const Tensor& owner) const {
+  for (const Tensor& tensor : tensors) {
+    if (tensor.shares == owner.position) return tensor;
+  }
+  return owner;
 }
 
 int64_t Instance::evaluate(const Expr& expr) const {

@@ -26,6 +26,7 @@ struct Tensor {
   const OperandSpec* spec = nullptr;
   int position = 0;  ///< in Contract::args
   bool present = true;
+  int shares = -1;  ///< position of the input in whose memory it lies; -1: its own
   DType dtype = DType::f32;
   std::vector<std::string> dims;  ///< names; "" for unnamed
   std::vector<int64_t> shape;
@@ -47,6 +48,10 @@ struct Tensor {
   bool is_read() const;     ///< input, inout or index
   bool is_written() const;  ///< output, inout or workspace
   bool is_judged() const;   ///< output or inout
+  bool is_shared() const { return shares >= 0; }
+  int buffer() const { return is_shared() ? shares : position; }  ///< whose memory, by position
+  /// What it holds before a run is values, not poison: an inout operand, or one in an input's memory.
+  bool held_values() const { return is_shared() || spec->kind == OperandKind::inout; }
   bool is_contiguous() const;
   /// Storage position (in elements from the buffer's start) of logical row-major index `linear`.
   int64_t storage_of(int64_t linear) const;
@@ -85,6 +90,8 @@ struct Instance {
   std::shared_ptr<const Derivation> derivation;
 
   const Tensor* find(std::string_view operand) const;
+  /// The operand that lies in this one's memory; itself where none does.
+  const Tensor& writer_of(const Tensor& owner) const;
   int64_t evaluate(const Expr& expr) const;  ///< sizes, stride(x, d), size(dim), numel(x), scalars
 };
 

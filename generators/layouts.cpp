@@ -83,7 +83,7 @@ void draw_base(const Instance& instance, const Tensor& tensor, Random& random, L
 void draw_layouts(const Instance& instance, Random& random, Case& c) {
   c.layouts.clear();
   for (const Tensor& tensor : instance.tensors) {
-    if (tensor.is_scalar() || !tensor.present) continue;
+    if (tensor.is_scalar() || !tensor.present || tensor.is_shared()) continue;
     Layout layout;
     if (random.chance(0.45)) {
       const auto kind =

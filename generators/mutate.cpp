@@ -8,6 +8,8 @@
 namespace assay {
 namespace {
 
+constexpr double kMovedInPlace = 0.1;  // of mutants: operands that change their memory
+
 /// The parts that describe an experiment; what it once recorded belongs to the old one, and so does
 /// the property that it was compared by: nothing inside a kernel shows that one, so that kept cases
 /// seldom have any, and it is drawn for each mutant as for a fresh case.
@@ -281,6 +283,7 @@ Case mutate_case(const Contract& contract, const Case& c, Seed seed, int64_t wor
     mutate_once(facts, instance, random, after);
     if (after != before) after = settled(facts, std::move(after), before, limit, random);
   }
+  draw_aliases(contract, kMovedInPlace, random, after);
   draw_comparison(contract, work_limit, random, after);
   return after;
 }

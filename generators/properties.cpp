@@ -240,6 +240,7 @@ bool draw_property(const Contract& contract, const Property& stated, int64_t wor
                    Random& random, Case& c) {
   Case changed = c;
   if (!draw(contract, stated, work_limit, random, changed)) return false;
+  fit_aliases(changed);
   const std::optional<Instance> whole = if_valid(contract, changed);
   if (!whole || work_estimate(*whole) > kMostPropertyCost * work_limit) return false;
   if (!vary(*whole).why_none.empty()) return false;

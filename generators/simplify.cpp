@@ -152,6 +152,11 @@ void simpler_layouts(const Case& original, Variations& out) {
   }
 }
 
+void simpler_aliases(const Case& original, Variations& out) {
+  for (const auto& [operand, memory] : original.aliases)
+    out.add([&name = operand](Case& c) { c.aliases.erase(name); });
+}
+
 void simpler_values(const Contract& contract, const Case& original, Variations& out) {
   if (!original.overrides.empty()) out.add([](Case& c) { c.overrides.clear(); });
   for (size_t i = 0; i < std::min<size_t>(original.overrides.size(), 16); ++i) {
@@ -216,6 +221,7 @@ void simpler_property(const Case& original, Variations& out) {
 std::vector<Case> simpler_cases(const Contract& contract, const Case& c) {
   Variations out(contract, c);
   simpler_property(c, out);
+  simpler_aliases(c, out);
   simpler_sizes(contract, c, out);
   simpler_blocks(contract, c, out);
   simpler_layouts(c, out);

@@ -49,6 +49,9 @@ void storage_elements(const Instance& instance, const Tensor& tensor, int64_t fi
 
 void storage_bytes(const Instance& instance, const Tensor& tensor, int64_t first, int64_t count,
                    uint8_t* out) {
+  if (tensor.is_shared())
+    return storage_bytes(instance, instance.tensors[static_cast<size_t>(tensor.shares)], first,
+                         count, out);
   const int size = byte_size(tensor.dtype);
   // A range may cut elements at its ends.
   const int64_t head = first % size;
@@ -72,6 +75,9 @@ void storage_bytes(const Instance& instance, const Tensor& tensor, int64_t first
 
 void logical_values(const Instance& instance, const Tensor& tensor, int64_t first, int64_t count,
                     uint8_t* out) {
+  if (tensor.is_shared())
+    return logical_values(instance, instance.tensors[static_cast<size_t>(tensor.shares)], first,
+                          count, out);
   if (!tensor.is_read()) return fill_poison(tensor.dtype, count, out);
   if (!tensor.broadcast) return fill_values(instance, tensor, first, 1, count, out);
   // Along stride 0 every coordinate is coordinate 0: go row by row.

@@ -76,7 +76,7 @@ Variations vary_rows(const Instance& base, const Property& stated) {
   c.sizes[size] = count;
   c.overrides.clear();  // the base's values hold them
   for (const Tensor& tensor : base.tensors) {
-    if (tensor.is_scalar() || !tensor.present) continue;
+    if (tensor.is_scalar() || !tensor.present || tensor.is_shared()) continue;
     const RowMap map = row_map(base, tensor, stated.of, first, count);
     if (!map.is_sums) keep_alignment(tensor, map.dimension, map.first, c);
   }
@@ -237,6 +237,9 @@ Variations vary_values(const Instance& base, const Property& stated) {
   if (!base.the_case.blocks.empty()) return none("only some blocks of the case run");
   if (!stated.zero.empty() && base.find(stated.zero)->scalar_value != 0)
     return none("'" + stated.zero + "' is not 0");
+  if (const Tensor& writer = base.writer_of(tensor);
+      &writer != &tensor && writer.spec->kind == OperandKind::inout)
+    return none("'" + writer.spec->name + "' holds the values of '" + stated.of + "', too");
   Derivation derivation;
   derivation.operand = stated.of;
   const PropertyCheck& property = base.the_case.property;

@@ -242,6 +242,7 @@ Contract read_contract(const TomlValue& document, const std::string& path) {
   optional("builds", read_builds);
   check_judged(document, contract);
   check_names(contract);
+  check_aliases(contract);
   check_entry(contract.source.entry, contract.source.where, contract);
   check_formula(contract);
   optional("properties", read_properties);

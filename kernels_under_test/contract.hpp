@@ -75,6 +75,12 @@ struct Packing {
   bool low_first = true;
 };
 
+/// An operand that another may share its memory with, or stands for when that one is absent.
+struct AliasTarget {
+  std::string operand;
+  SourceLocation where;
+};
+
 /// One argument of the kernel, in its order.
 struct OperandSpec {
   std::string name;
@@ -94,8 +100,8 @@ struct OperandSpec {
   Dead dead = Dead::poison;
   ExprPtr when;  ///< null: always present
   Absent absent = Absent::null;
-  std::string alias;  ///< for Absent::alias
-  std::vector<std::string> may_alias;
+  AliasTarget alias;  ///< for Absent::alias
+  std::vector<AliasTarget> may_alias;  ///< inputs in whose memory it may be written
   std::vector<std::pair<ExprPtr, ExprPtr>> valid;  ///< [low, high) per dimension; empty: all
   ExprPtr overread;                                ///< elements readable past a row; null: none
   std::optional<Packing> pack;

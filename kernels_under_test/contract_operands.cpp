@@ -207,38 +207,6 @@ void read_value(const TomlValue& value, OperandSpec& operand) {
     throw InputError(value.where, "'value' of '" + operand.name + "' lists no values");
 }
 
-void read_presence(const TableReader& table, const std::vector<std::string>& operands,
-                   OperandSpec& operand) {
-  operand.when = table.expression("when");
-  const TomlValue* absent = table.find("absent");
-  if (absent == nullptr) return;
-  const std::string& text = expect_string(*absent, "'absent' of '" + operand.name + "'");
-  if (operand.when == nullptr)
-    throw InputError(absent->where, "'absent' of '" + operand.name + "' needs 'when'");
-  if (text.rfind("alias:", 0) == 0) {
-    operand.absent = Absent::alias;
-    operand.alias = text.substr(6);
-    if (!contains(operands, operand.alias) || operand.alias == operand.name)
-      throw InputError(
-          advanced(absent->text_where, text, 6),
-          "unknown operand '" + operand.alias + "'" + suggestion(operand.alias, operands));
-    return;
-  }
-  operand.absent = expect_choice<Absent>(
-      *absent, "'absent'",
-      {{"null", Absent::null}, {"none", Absent::none}, {"alias:OPERAND", Absent::alias}});
-}
-
-void read_aliases(const TableReader& table, const std::vector<std::string>& operands,
-                  OperandSpec& operand) {
-  operand.may_alias = table.strings("may_alias");
-  const TomlValue* list = table.find("may_alias");
-  for (size_t i = 0; i < operand.may_alias.size(); ++i)
-    if (!contains(operands, operand.may_alias[i]) || operand.may_alias[i] == operand.name)
-      throw InputError(list->items[i].text_where, "unknown operand '" + operand.may_alias[i] + "'" +
-                                                      suggestion(operand.may_alias[i], operands));
-}
-
 void read_index_rules(const TableReader& table, const std::vector<std::string>& operands,
                       OperandSpec& operand) {
   if (const TomlValue* domain = table.find("domain")) read_domain(*domain, operand);
@@ -288,12 +256,6 @@ void read_packing(const TomlValue& value, Contract& contract, OperandSpec& opera
   if (table.find("low_first") != nullptr) pack.low_first = table.flag("low_first");
   operand.pack = pack;
   note_later(contract, value.where, "pack of '" + operand.name + "'");
-}
-
-std::vector<DType> kinds_of(const std::string& dtype, const Contract& contract) {
-  for (const TypeParameter& type : contract.types)
-    if (type.name == dtype) return type.kinds;
-  return {*parse_dtype(dtype)};
 }
 
 void check_dtype_fits(const TomlValue& value, const Contract& contract,
@@ -370,8 +332,6 @@ OperandSpec read_operand(const TableReader& table, const std::vector<std::string
   read_presence(table, operands, operand);
   read_aliases(table, operands, operand);
   if (const TomlValue* valid = table.find("valid")) read_valid(*valid, operand);
-  if (const TomlValue* alias = table.find("may_alias"))
-    note_later(contract, alias->where, "may_alias of '" + operand.name + "'");
   operand.overread = table.expression("overread");
   if (const TomlValue* pack = table.find("pack")) read_packing(*pack, contract, operand);
   check_dtype_fits(table.need("dtype"), contract, operand);
@@ -379,6 +339,12 @@ OperandSpec read_operand(const TableReader& table, const std::vector<std::string
 }
 
 }  // namespace
+
+std::vector<DType> kinds_of(const std::string& dtype, const Contract& contract) {
+  for (const TypeParameter& type : contract.types)
+    if (type.name == dtype) return type.kinds;
+  return {*parse_dtype(dtype)};
+}
 
 void read_operands(const TomlValue& value, Contract& contract) {
   const TomlValue& args = expect_array(value, "'args'");

@@ -16,6 +16,13 @@ void note_later(Contract& contract, const SourceLocation& where, const std::stri
 void read_source(const TomlValue& value, const std::string& folder, Contract& contract);
 /// `args`, with `strides_of` expanded. Needs `types`.
 void read_operands(const TomlValue& value, Contract& contract);
+/// An operand's `when` and `absent`, and its `may_alias`; `operands` are all names of `args`.
+void read_presence(const TableReader& table, const std::vector<std::string>& operands,
+                   OperandSpec& operand);
+void read_aliases(const TableReader& table, const std::vector<std::string>& operands,
+                  OperandSpec& operand);
+/// Operands that may share memory are of one type, shape and layout.
+void check_aliases(const Contract& contract);
 /// `launch`: a table or an array of tables. Needs `args` and `source`.
 void read_launches(const TomlValue& value, Contract& contract);
 /// `formula`, `oracle`, `owns`, `accuracy` and `policy`.
@@ -33,6 +40,9 @@ void check_names(const Contract& contract);
 void check_entry(const std::string& entry, const SourceLocation& where, const Contract& contract);
 /// Names, dimensions, functions and argument counts of the formula; every output has its line.
 void check_formula(const Contract& contract);
+
+/// The types that an operand's `dtype` may stand for.
+std::vector<DType> kinds_of(const std::string& dtype, const Contract& contract);
 
 /// Names of one section, for suggestions and look-ups.
 std::vector<std::string> names_of_types(const Contract& contract);

@@ -10,7 +10,7 @@ namespace assay {
 void read_held(const OutputReader& outputs, const Tensor& tensor, int64_t first, int64_t count,
                uint8_t* bits, uint8_t* written) {
   outputs.read(tensor, first, count, bits, written);
-  if (tensor.spec->kind == OperandKind::inout) std::fill_n(written, count, uint8_t{1});
+  if (tensor.held_values()) std::fill_n(written, count, uint8_t{1});
 }
 
 void read_box(const Instance& instance, const OutputReader* outputs, const Tensor& tensor,

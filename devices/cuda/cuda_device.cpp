@@ -11,6 +11,7 @@
 #include <map>
 #include <utility>
 
+#include "devices/cuda/host_reader.hpp"
 #include "devices/cuda/process.hpp"
 #include "devices/device.hpp"
 #include "devices/launch_parameters.hpp"
@@ -34,44 +35,17 @@ constexpr double kMostGib = 1;
 constexpr int64_t kMostThreads = int64_t{1} << 33;
 
 struct Buffer {
-  const Tensor* tensor = nullptr;
+  const Tensor* tensor = nullptr;  ///< whose memory it is
+  const Tensor* writer = nullptr;  ///< what is written in it: another where that shares the memory
   int64_t stored = 0;  ///< bytes that the case fills
   int64_t bytes = 0;   ///< with what the contract lets the kernel read further
   uint64_t allocation = 0;
   uint64_t address = 0;
 
   bool flips() const { return tensor->spec->kind == OperandKind::output; }
-  std::string name() const { return tensor->spec->name; }
-};
-
-/// What an operand held after the runs.
-struct Contents {
-  std::vector<uint8_t> bytes;
-  std::vector<uint8_t> written;  ///< one a byte
-};
-
-class HostReader : public OutputReader {
- public:
-  explicit HostReader(std::map<int, Contents> contents) : contents_(std::move(contents)) {}
-
-  void read(const Tensor& tensor, int64_t first, int64_t count, uint8_t* bits,
-            uint8_t* written) const override {
-    const Contents& from = contents_.at(tensor.position);
-    const int bytes = byte_size(tensor.dtype);
-    const bool contiguous = tensor.is_contiguous();
-    const int64_t start = contiguous && count > 0 ? tensor.storage_of(first) - first : 0;
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t storage = contiguous ? start + first + i : tensor.storage_of(first + i);
-      const size_t at = static_cast<size_t>(storage * bytes);
-      std::memcpy(bits + i * bytes, from.bytes.data() + at, static_cast<size_t>(bytes));
-      uint8_t all = 1;
-      for (int b = 0; b < bytes; ++b) all &= from.written[at + static_cast<size_t>(b)];
-      written[i] = all;
-    }
+  std::string name() const {
+    return (writer == tensor ? "" : writer->spec->name + "=") + tensor->spec->name;
   }
-
- private:
-  std::map<int, Contents> contents_;  ///< by operand position
 };
 
 std::string gib(double bytes) {
@@ -175,9 +149,10 @@ const ptx::Module& CudaDevice::decoded(const Program& program) {
 std::vector<Buffer> CudaDevice::plan(const Instance& instance) const {
   std::vector<Buffer> buffers;
   for (const Tensor& tensor : instance.tensors) {
-    if (tensor.is_scalar() || !tensor.present) continue;
+    if (tensor.is_scalar() || !tensor.present || tensor.is_shared()) continue;
     Buffer buffer;
     buffer.tensor = &tensor;
+    buffer.writer = &instance.writer_of(tensor);
     buffer.stored = tensor.storage_bytes();
     buffer.bytes = buffer.stored;
     buffers.push_back(buffer);
@@ -235,7 +210,7 @@ void CudaDevice::launch_all(const Instance& instance, const std::vector<Program>
                             const std::vector<Buffer>& buffers) {
   const auto address_of = [&](const Tensor& tensor) -> uint64_t {
     for (const Buffer& buffer : buffers) {
-      if (buffer.tensor == &tensor) return buffer.address;
+      if (buffer.tensor->position == tensor.buffer()) return buffer.address;
     }
     return 0;
   };
@@ -255,10 +230,12 @@ void CudaDevice::launch_all(const Instance& instance, const std::vector<Program>
   }
 }
 
-/// Stores between the elements of an output, of which bytes [first, first + count) are `held`;
+/// Stores between the elements of what is written in a buffer, of which bytes [first, first + count)
+/// are `held`;
 /// `flipped` says over which poison.
-void check_padding(const Instance& instance, const Tensor& tensor, int64_t first, int64_t count,
+void check_padding(const Instance& instance, const Buffer& buffer, int64_t first, int64_t count,
                    const uint8_t* held, bool flipped, Run& run) {
+  const Tensor& tensor = *buffer.tensor;
   if (tensor.storage_elements == tensor.elements()) return;
   const StorageMap map(tensor);
   const int bytes = byte_size(tensor.dtype);
@@ -273,7 +250,7 @@ void check_padding(const Instance& instance, const Tensor& tensor, int64_t first
       for (uint8_t& byte : poison) byte ^= flipped ? 0xff : 0;
       const auto differs = std::mismatch(poison.begin(), poison.end(), held + (at * bytes - first));
       if (differs.first != poison.end()) {
-        const std::string& name = tensor.spec->name;
+        const std::string name = buffer.name();
         const int64_t element = at + (differs.first - poison.begin()) / bytes;
         return report_once(run, DiagnosticKind::stray_write,
                            "store to padding of " + name + ", element " + std::to_string(element),
@@ -290,7 +267,7 @@ void CudaDevice::read_first(const Instance& instance, const Buffer& buffer, Cont
   process_.download(buffer.address, buffer.stored,
                     [&](int64_t first, int64_t count, const uint8_t* data) {
                       std::memcpy(contents.bytes.data() + first, data, static_cast<size_t>(count));
-                      check_padding(instance, *buffer.tensor, first, count, data, false, run);
+                      check_padding(instance, buffer, first, count, data, false, run);
                     });
 }
 
@@ -300,7 +277,7 @@ void CudaDevice::read_second(const Instance& instance, const Buffer& buffer, Con
   std::vector<uint8_t> poison;
   process_.download(
       buffer.address, buffer.stored, [&](int64_t first, int64_t count, const uint8_t* data) {
-        check_padding(instance, *buffer.tensor, first, count, data, buffer.flips(), run);
+        check_padding(instance, buffer, first, count, data, buffer.flips(), run);
         if (!buffer.flips()) return;
         poison.resize(static_cast<size_t>(count));
         storage_bytes(instance, *buffer.tensor, first, count, poison.data());
@@ -364,17 +341,17 @@ void CudaDevice::run_twice(const Instance& instance, const std::vector<Program>&
   launch_all(instance, programs, buffers);
   std::map<int, Contents> contents;
   for (const Buffer& buffer : buffers) {
-    if (!buffer.tensor->is_judged()) continue;
-    read_first(instance, buffer, contents[buffer.tensor->position], run);
+    if (!buffer.writer->is_judged()) continue;
+    read_first(instance, buffer, contents[buffer.writer->position], run);
   }
   check_guards(buffers, run);
 
   for (const Buffer& buffer : buffers) {
-    if (buffer.tensor->is_written()) fill(instance, buffer, buffer.flips());
+    if (buffer.writer->is_written()) fill(instance, buffer, buffer.flips());
   }
   launch_all(instance, programs, buffers);
   for (const Buffer& buffer : buffers) {
-    const auto held = contents.find(buffer.tensor->position);
+    const auto held = contents.find(buffer.writer->position);
     if (held != contents.end()) read_second(instance, buffer, held->second, run);
   }
   check_guards(buffers, run);

@@ -26,7 +26,7 @@ constexpr uint64_t operand_base(int position) {
 }
 
 uint64_t buffer_address(const Tensor& tensor) {
-  return operand_base(tensor.position) + static_cast<uint64_t>(tensor.misalign);
+  return operand_base(tensor.buffer()) + static_cast<uint64_t>(tensor.misalign);
 }
 
 /// Whether all bytes of each element are written, from a flag of each byte.
@@ -222,9 +222,11 @@ Loaded& PtxDevice::load(const Program& program, const RunOptions& options) {
 std::map<int, int> PtxDevice::add_operands(const Instance& instance, const RunOptions& options) {
   std::map<int, int> regions;
   for (const Tensor& tensor : instance.tensors) {
-    if (tensor.is_scalar() || !tensor.present) continue;
+    if (tensor.is_scalar() || !tensor.present || tensor.is_shared()) continue;
+    const Tensor& writer = instance.writer_of(tensor);
     RegionSpec spec;
     spec.name = tensor.spec->name;
+    if (&writer != &tensor) spec.name = writer.spec->name + "=" + spec.name;
     spec.base = buffer_address(tensor);
     spec.element_bytes = std::max(1, byte_size(tensor.dtype));
     spec.bytes = tensor.storage_bytes();
@@ -233,12 +235,12 @@ std::map<int, int> PtxDevice::add_operands(const Instance& instance, const RunOp
                              : std::max<int64_t>(instance.evaluate(*tensor.spec->overread), 0) *
                                    spec.element_bytes;
     if (options.definedness && past > 0) spec.undefined_from = spec.bytes - past;
-    spec.writable = tensor.is_written();
+    spec.writable = writer.is_written();
     const OperandKind kind = tensor.spec->kind;
     spec.undefined =
         options.definedness && (kind == OperandKind::output || kind == OperandKind::workspace);
-    spec.judged = tensor.is_judged();
-    spec.owned = is_owned(instance, tensor);
+    spec.judged = writer.is_judged();
+    spec.owned = is_owned(instance, writer);
     spec.operand_bytes = spec.bytes - past;
     const Defect defect =
         options.defect.operand == tensor.position ? options.defect : Defect{};
@@ -246,7 +248,8 @@ std::map<int, int> PtxDevice::add_operands(const Instance& instance, const RunOp
       storage_bytes(instance, tensor, first, count, out);
       if (defect.element >= 0) misread(instance, tensor, defect, first, count, out);
     };
-    regions[tensor.position] = machine_.memory().add(std::move(spec));
+    const int region = machine_.memory().add(std::move(spec));
+    regions[tensor.position] = regions[writer.position] = region;
   }
   return regions;
 }

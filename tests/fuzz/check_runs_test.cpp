@@ -61,6 +61,25 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"sizes_of_0", "max = 5000", "max = 0", "unjudged", 4, "never have an element"}),
     [](const auto& info) { return std::string(info.param.name); });
 
+TEST(CheckRuns, AnAliasThatNoCaseHasIsTold) {
+  const Project p;
+  std::string contract = replaced(whole_contract(), "min = 0", "min = 2");
+  contract = replaced(contract, "shape = [\"n\"] }", "shape = [\"n\"], may_alias = [\"x\"] }");
+  p.folder.write("scale_rows.toml", contract);
+  EXPECT_EQ(checked(p).at("kernels")[0].at("lints").size(), 0u) << "cases have it";
+  p.folder.write("scale_rows.toml",
+                 replaced(contract, "shape = [\"n\"] }", "shape = [\"n\"], strides = [2] }"));
+  const auto lints = checked(p).at("kernels")[0].at("lints");
+  const auto at = std::find_if(lints.begin(), lints.end(), [](const auto& lint) {
+    return lint.at("kind") == "unreachable";
+  });
+  ASSERT_NE(at, lints.end()) << lints.dump(1);
+  EXPECT_EQ(at->at("line"), 7);
+  EXPECT_EQ(at->at("message"),
+            "no case puts 'y' into the memory of 'x': 'y' must be contiguous: stride 2 in "
+            "dimension 0, not 1");
+}
+
 TEST(CheckRuns, AFormulaOfSomethingElseFailsInMostCases) {
   const Project p;
   p.folder.write("scale_rows.toml", replaced(whole_contract(), "x + x", "x - 1"));

@@ -110,6 +110,17 @@ std::string started(const Project& p, const std::string& source) {
   return init.out;
 }
 
+TEST(Init, AsksWhetherAnOutputMayLieInAnInput) {
+  const Project p;
+  const std::string asked = " May a host call it in place (may_alias = [\"x\"])?\n";
+  const std::string body = "{ y[threadIdx.x] = x[threadIdx.x]; }\n";
+  EXPECT_NE(started(p, "__global__ void f(float* y, const float* x) " + body).find(asked),
+            std::string::npos);
+  EXPECT_EQ(started(p, "__global__ void f(double* y, const float* x) " + body).find(asked),
+            std::string::npos)
+      << "of another type";
+}
+
 TEST(Init, VectorsAreAlignedArraysOfTheirElements) {
   const Project p;
   std::string text = started(p, R"(__global__ void add4(float4* y, const float4* x, int n4) {

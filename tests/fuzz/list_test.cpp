@@ -29,6 +29,19 @@ TEST(List, TellsWhatAContractAdmits) {
   EXPECT_EQ(o.out.find("policy.tie"), std::string::npos) << "it is implemented\n" << o.out;
 }
 
+TEST(List, TellsWhatMayLieInAnInputsMemory) {
+  const Project p;
+  p.folder.write("scale_rows.toml", replaced(kScaleContract, "shape = [\"n\"] }",
+                                             "shape = [\"n\"], may_alias = [\"x\"] }"));
+  const Outcome o = run_assay({"list", p.contract});
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_NE(o.out.find("\n  y may lie in the memory of x\n"), std::string::npos) << o.out;
+  const Outcome data = run_assay({"list", p.contract, "--json"});
+  const auto kernel = nlohmann::json::parse(data.out).at("kernels")[0];
+  EXPECT_EQ(kernel.at("may_alias").at("y"), (std::vector<std::string>{"x"}));
+  EXPECT_TRUE(kernel.at("not_yet").empty());
+}
+
 TEST(List, TheSameAsData) {
   const Project p;
   p.folder.write("scale_rows.toml", changed_contract());
