@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,17 @@ enum ResultSeen : uint8_t {
   kNanResult = 32,
 };
 
+/// What a comparison (setp of numbers) told apart. Compilers turn short branches into selections and
+/// guards: what decides those is no edge.
+struct CompareSeen {
+  static constexpr uint8_t kHeld = 1, kDidNotHold = 2;
+  uint8_t outcomes = 0;  ///< of those two, over all lanes
+  /// How near the two numbers came to each other: their distance, of floating ones counted in
+  /// numbers of the type that lie between.
+  uint64_t nearest = UINT64_MAX;
+  bool operator==(const CompareSeen&) const = default;
+};
+
 /// Of one decoded program. A launch's functions are numbered together, as devices/ptx/counters.hpp
 /// says.
 struct Coverage {
@@ -35,6 +47,12 @@ struct Coverage {
   std::vector<uint32_t> edges;    ///< the same by the way that led there
   std::vector<uint8_t> accesses;  ///< memory instructions: AccessSeen
   std::vector<uint8_t> results;   ///< floating instructions: ResultSeen
+  std::vector<CompareSeen> compares;
+  /// Of each edge back to the head of a loop: how often at most a group of lanes took it in a row,
+  /// with no other loop's in between.
+  std::vector<uint32_t> turns;
+  /// Numbers that the program compares or divides by, ascending: where it may change its way.
+  std::shared_ptr<const std::vector<int64_t>> constants;
 };
 
 }  // namespace assay

@@ -228,14 +228,17 @@ ComparedRun Checker::check_variation(const Variation& variation, CheckResult& re
   }
   RunOptions options = case_options();
   options.switch_off_checkers();
+  options.coverage = !result.run.coverage.empty();
   options.instruction_budget = case_budget(variation.instance);
-  const Run run = device_.run(variation.instance, *programs_for(variation.instance), options);
+  Run run = device_.run(variation.instance, *programs_for(variation.instance), options);
   if (run.status == RunStatus::unsupported) return ended;
   if (run.status != RunStatus::completed) {
     ended.ended = run.diagnostics.empty() ? "it did not complete" : run.diagnostics.front().message;
     return ended;
   }
-  return compare_runs(*result.instance, result.run, variation, run, false);
+  ComparedRun compared = compare_runs(*result.instance, result.run, variation, run, false);
+  compared.coverage = std::move(run.coverage);
+  return compared;
 }
 
 namespace {

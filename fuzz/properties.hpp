@@ -29,6 +29,7 @@ struct ComparedRun {
   std::string ended;
   int64_t compared = 0;  ///< elements that were compared bit by bit
   std::optional<PropertyDifference> difference;
+  std::vector<Coverage> coverage;  ///< of the other run, where the case's own has it
 };
 
 /// What came of a case's property.

@@ -55,6 +55,7 @@ SearchResult search(Checker& checker, uint64_t seed, const SearchLimits& limits)
     const CheckResult checked = checker.check(c);
     for (const Finding& finding : checked.findings) result.findings.add(finding, result.cases);
     search.learn(c, features.of(checked));
+    search.hint(features.sizes());
     ++result.cases;
     result.seconds = since(start);
     if (checked.findings.empty() || result.first) continue;

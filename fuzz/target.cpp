@@ -152,8 +152,10 @@ void Target::file(const Finding& finding, const CheckResult& result) {
 size_t Target::mutate(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
   Case c;
   const Seed s{seed};
+  // The engine does not tell what the case was kept for: a property may be what it was.
+  const MutationHints hints{numbers_.sizes(), seed % 2 == 0};
   const Case changed =
-      parse(data, size, c) ? mutate_case(*contract_, c, s) : generate_case(*contract_, s);
+      parse(data, size, c) ? mutate_case(*contract_, c, s, hints) : generate_case(*contract_, s);
   const size_t length = copy_out(print_case(changed), data, max_size);
   return length > 0 ? length : std::min(size, max_size);
 }

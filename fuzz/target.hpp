@@ -50,6 +50,8 @@ class Target {
   const FindingSet& findings() const { return findings_; }
   /// What the last case showed.
   const std::vector<Feature>& features() const { return features_; }
+  /// Sizes at which the kernel may change its way, as far as cases showed its programs.
+  const std::vector<int64_t>& sizes() const { return numbers_.sizes(); }
 
  private:
   bool parse(const uint8_t* data, size_t size, Case& c) const;

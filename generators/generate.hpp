@@ -26,8 +26,16 @@ inline constexpr int64_t kMostPropertyCost = 5;
 /// (elements read, computed and judged), kMostPropertyCost times it of a case with a property.
 Case generate_case(const Contract& contract, Seed seed, int64_t work_limit = 1 << 16);
 
+/// What a mutation may go by.
+struct MutationHints {
+  /// Sizes at which the kernel may change its way, besides those that its contract names.
+  std::vector<int64_t> sizes;
+  /// The mutant is compared by the property of the case, where that can be.
+  bool keep_property = false;
+};
 /// One domain-wise change of a valid case; the result is valid.
-Case mutate_case(const Contract& contract, const Case& c, Seed seed, int64_t work_limit = 1 << 16);
+Case mutate_case(const Contract& contract, const Case& c, Seed seed,
+                 const MutationHints& hints = {}, int64_t work_limit = 1 << 16);
 /// Takes each part from one of two cases; the result is valid.
 Case cross_cases(const Contract& contract, const Case& a, const Case& b, Seed seed,
                  int64_t work_limit = 1 << 16);

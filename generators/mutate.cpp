@@ -11,8 +11,8 @@ namespace {
 constexpr double kMovedInPlace = 0.1;  // of mutants: operands that change their memory
 
 /// The parts that describe an experiment; what it once recorded belongs to the old one, and so does
-/// the property that it was compared by: nothing inside a kernel shows that one, so that kept cases
-/// seldom have any, and it is drawn for each mutant as for a fresh case.
+/// the property that it was compared by: it is drawn for each mutant as for a fresh case, unless
+/// it is what the case was kept for.
 Case fresh(const Case& c) {
   Case out = c;
   out.recorded = {};
@@ -45,7 +45,21 @@ void mutate_variant(const Contract& contract, Random& random, Case& c) {
   c.flags = other.flags;
 }
 
-void mutate_size(const Facts& facts, Random& random, Case& c) {
+/// A size at, beside, or a multiple or a fraction of one that the kernel knows; or as long as
+/// another size of the case, for what happens where two are alike.
+int64_t hinted_size(const std::vector<int64_t>& hints, Random& random, const Case& c) {
+  if (hints.empty() || random.chance(0.25)) {
+    auto other = c.sizes.begin();
+    std::advance(other, random.below(static_cast<int64_t>(c.sizes.size())));
+    return other->second + random.pick<int64_t>({0, 0, 1, -1});
+  }
+  const int64_t hint = random.pick(hints);
+  const int64_t scaled =
+      random.chance(0.5) ? hint : hint * random.between(1, 9) / random.pick<int64_t>({1, 1, 2, 4});
+  return scaled + random.pick<int64_t>({0, 0, 1, -1});
+}
+
+void mutate_size(const Facts& facts, const MutationHints& hints, Random& random, Case& c) {
   if (facts.contract.sizes.empty()) return;
   const SizeSpec& size = random.pick(facts.contract.sizes);
   int64_t& value = c.sizes[size.name];
@@ -54,7 +68,7 @@ void mutate_size(const Facts& facts, Random& random, Case& c) {
     return;
   }
   const int64_t cap = std::min<int64_t>(size.max, 1 << 14);
-  switch (random.below(6)) {
+  switch (random.below(8)) {
     case 0:
       value += 1;
       break;
@@ -69,6 +83,10 @@ void mutate_size(const Facts& facts, Random& random, Case& c) {
       break;
     case 4:
       value += random.pick(facts.steps) * (random.chance(0.5) ? 1 : -1);
+      break;
+    case 5:
+    case 6:
+      value = hinted_size(hints.sizes, random, c);
       break;
     default:
       value = draw_size(facts, size, draw_size_kind(random), cap, random);
@@ -182,10 +200,11 @@ void mutate_far(const Facts& facts, Random& random, Case& c) {
   if (drawn) c = std::move(far);
 }
 
-void mutate_once(const Facts& facts, const Instance& instance, Random& random, Case& c) {
+void mutate_once(const Facts& facts, const Instance& instance, const MutationHints& hints,
+                 Random& random, Case& c) {
   const int64_t which = random.below(100);
   if (which < 25) {
-    mutate_size(facts, random, c);
+    mutate_size(facts, hints, random, c);
   } else if (which < 50) {
     mutate_recipe(facts, random, c);
   } else if (which < 62) {
@@ -271,20 +290,24 @@ Case settled(const Facts& facts, Case c, const Case& fallback, int64_t work_limi
 
 }  // namespace
 
-Case mutate_case(const Contract& contract, const Case& c, Seed seed, int64_t work_limit) {
+Case mutate_case(const Contract& contract, const Case& c, Seed seed, const MutationHints& hints,
+                 int64_t work_limit) {
   const Facts facts(contract);
   Random random(seed.value);
   const int64_t limit = draw_limit(work_limit, random);
   const Instance instance = instantiate(contract, c);
-  const Case before = fresh(c);
+  Case before = fresh(c);
+  const bool keeps = hints.keep_property && !c.property.name.empty();
+  if (keeps) before.property = c.property;
+  const int64_t most = keeps ? kMostPropertyCost * work_limit : limit;
   Case after = before;
   for (int tries = 0; tries < 8 && after == before; ++tries) {
     after = before;
-    mutate_once(facts, instance, random, after);
-    if (after != before) after = settled(facts, std::move(after), before, limit, random);
+    mutate_once(facts, instance, hints, random, after);
+    if (after != before) after = settled(facts, std::move(after), before, most, random);
   }
   draw_aliases(contract, kMovedInPlace, random, after);
-  draw_comparison(contract, work_limit, random, after);
+  if (!keeps) draw_comparison(contract, work_limit, random, after);
   return after;
 }
 

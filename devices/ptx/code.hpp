@@ -172,7 +172,7 @@ struct alignas(64) MicroOp {
                         ///< tensor: in Code::fragments
   int32_t other = -1;   ///< branch: block entered by the other lanes; call: block after it
   int32_t site = -1;    ///< index in Code::sites
-  /// Coverage number (counters.hpp), -1: none. Of a memory or a floating instruction; of a branch's
+  /// Coverage number (counters.hpp), -1: none. Of a memory or a floating instruction, of a comparison; of a branch's
   /// or jump's edge to `target` (that to `other` is the one before); of brx' first target's edge; of
   /// the callee's entry.
   int32_t counter = -1;
@@ -184,6 +184,7 @@ struct alignas(64) MicroOp {
   uint8_t b_width = 0, c_width = 0;  ///< computing: bytes of an element of b and c
   uint8_t read_bytes = 0;            ///< of an element of a and b when not all: 8-bit types
   ResultFormat result = ResultFormat::none;  ///< of a floating instruction: what `d` holds
+  CompareFormat compared = CompareFormat::none;  ///< of a comparison: what `a` and `b` hold
 };
 static_assert(sizeof(MicroOp) == 128);
 

@@ -106,6 +106,7 @@ void Executor::compute_pred(const MicroOp& op, uint32_t mask) {
   op.row(rows);
   if (op.d != kNoSlot && !direct) write_row(op.d, op.width, scratch_, mask);
   if constexpr (kLook) {
+    if (op.compared != CompareFormat::none) note_compare(op, rows.p_out, mask);
     if (op.result != ResultFormat::none && op.d != kNoSlot) note_result(op, frame_row(op.d), mask);
   }
   if (op.p1 != kNoSlot) set_predicate(op.p1, rows.p_out, mask);
@@ -208,6 +209,8 @@ void Executor::diverge(WarpState& warp, Group& group, const MicroOp& op, uint32_
                        static_cast<int64_t>(other.instructions) * other_lanes;
   group.pc = other.pc;
   split_off(warp, group, taken_mask, taken.pc);
+  // Lanes that stay in a loop while others leave it.
+  if (op.back_edge) note_turn(warp.groups.back(), op.counter);
 }
 
 /// Lanes of `mask` that go where the first one of them goes.
@@ -232,9 +235,12 @@ uint32_t Executor::same_index(const MicroOp& op, uint32_t mask, uint32_t* wanted
     instructions_ += entered.instructions;                                      \
     lane_instructions += static_cast<int64_t>(entered.instructions) * lanes;    \
     if constexpr (kCounts) ++hits[edge];                                        \
-    if ((is_back_edge) && multiple && ++group.back_edges >= kBackEdgesInTurn) { \
-      group.back_edges = 0;                                                     \
-      ++group.epoch;                                                            \
+    if (is_back_edge) {                                                         \
+      if constexpr (kCounts) note_turn(group, edge);                            \
+      if (multiple && ++group.back_edges >= kBackEdgesInTurn) {                 \
+        group.back_edges = 0;                                                   \
+        ++group.epoch;                                                          \
+      }                                                                         \
     }                                                                           \
     if (multiple || instructions_ >= pause_) {                                  \
       group.pc = pc;                                                            \

@@ -250,6 +250,13 @@ class Executor : public RaceOwner {
   void note_access(const MicroOp& op, uint32_t mask, uint32_t all);
   void note_ends(const Page& page, int64_t offset, int64_t bytes);
   void note_result(const MicroOp& op, const uint8_t* row, uint32_t mask);
+  void note_compare(const MicroOp& op, uint32_t holds, uint32_t mask);
+  void note_turn(Group& group, int32_t edge) {
+    if (turns_ == nullptr) return;
+    group.turns = edge == group.loop ? group.turns + 1 : 1;
+    group.loop = edge;
+    if (group.turns > turns_[edge]) turns_[edge] = group.turns;
+  }
 
   // executor_tensor.cpp
   /// By element: 0, or 1 + 32 * (number of the register) + lane of what is undefined.
@@ -405,9 +412,11 @@ class Executor : public RaceOwner {
   struct Counted {
     const Module* module = nullptr;
     Coverage seen;
+    std::vector<uint32_t> turns;  ///< Coverage::turns, by edge
   };
   std::vector<Counted> counted_;        ///< one a module that was launched
   Coverage* seen_ = nullptr;            ///< of the module that runs
+  uint32_t* turns_ = nullptr;           ///< of the module that runs, by edge; nullptr: not counted
   uint8_t* access_seen_ = &no_access_;  ///< of the memory instruction that runs
   uint8_t no_access_ = 0;               ///< of one without a counter
   bool looking_ = false;                ///< results of floating instructions are looked at

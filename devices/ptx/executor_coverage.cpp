@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "devices/ptx/cfg.hpp"
@@ -107,6 +108,81 @@ std::vector<uint32_t> count_blocks(const Module& module, const Coverage& seen) {
   return entries;
 }
 
+/// Of the edges that lead back: the order in which a block of lower or equal order is entered.
+std::vector<uint32_t> turns_of_loops(const Module& module, const std::vector<uint32_t>& by_edge) {
+  std::vector<uint32_t> turns;
+  for (const Function& function : module.functions) {
+    if (function.blocks.empty()) continue;
+    for_edges(function, [&](int32_t edge, int32_t from, int32_t to) {
+      const auto order = [&](int32_t block) {
+        return function.blocks[static_cast<size_t>(block)].order;
+      };
+      if (order(to) > order(from)) return;
+      turns.push_back(by_edge[static_cast<size_t>(function.first_edge_id + edge)]);
+    });
+  }
+  return turns;
+}
+
+/// The order of floating numbers as integers: the distance of two is how many lie between.
+template <class S, class F>
+S ordered(F number) {
+  static_assert(sizeof(S) == sizeof(F));
+  S bits;
+  std::memcpy(&bits, &number, sizeof bits);
+  return bits < 0 ? static_cast<S>(std::numeric_limits<S>::min() - bits) : bits;
+}
+
+/// The least distance of the lanes of `mask`.
+template <class T>
+uint64_t nearest_of(const uint8_t* a_row, const uint8_t* b_row, uint32_t mask) {
+  using U = std::make_unsigned_t<T>;
+  const T* const a = reinterpret_cast<const T*>(a_row);
+  const T* const b = reinterpret_cast<const T*>(b_row);
+  U nearest = std::numeric_limits<U>::max();
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const U difference = a[lane] < b[lane] ? static_cast<U>(static_cast<U>(b[lane]) - static_cast<U>(a[lane]))
+                                           : static_cast<U>(static_cast<U>(a[lane]) - static_cast<U>(b[lane]));
+    const U left_out = (mask >> lane) & 1 ? U{0} : std::numeric_limits<U>::max();
+    nearest = std::min<U>(nearest, difference | left_out);
+  }
+  return nearest;
+}
+
+template <class S, class F>
+uint64_t nearest_floats(const uint8_t* a_row, const uint8_t* b_row, uint32_t mask) {
+  alignas(32) S a[kLanes], b[kLanes];
+  for (int lane = 0; lane < kLanes; ++lane) {
+    a[lane] = ordered<S>(reinterpret_cast<const F*>(a_row)[lane]);
+    b[lane] = ordered<S>(reinterpret_cast<const F*>(b_row)[lane]);
+  }
+  return nearest_of<S>(reinterpret_cast<const uint8_t*>(a), reinterpret_cast<const uint8_t*>(b), mask);
+}
+
+uint64_t nearest(CompareFormat format, const uint8_t* a, const uint8_t* b, uint32_t mask) {
+  switch (format) {
+    case CompareFormat::s16:
+      return nearest_of<int16_t>(a, b, mask);
+    case CompareFormat::u16:
+      return nearest_of<uint16_t>(a, b, mask);
+    case CompareFormat::s32:
+      return nearest_of<int32_t>(a, b, mask);
+    case CompareFormat::u32:
+      return nearest_of<uint32_t>(a, b, mask);
+    case CompareFormat::s64:
+      return nearest_of<int64_t>(a, b, mask);
+    case CompareFormat::u64:
+      return nearest_of<uint64_t>(a, b, mask);
+    case CompareFormat::f32:
+      return nearest_floats<int32_t, float>(a, b, mask);
+    case CompareFormat::f64:
+      return nearest_floats<int64_t, double>(a, b, mask);
+    case CompareFormat::none:
+      break;
+  }
+  return UINT64_MAX;
+}
+
 }  // namespace
 
 void Executor::begin_coverage(const Module& module) {
@@ -127,10 +203,16 @@ void Executor::count_in(const Module& module) {
                                [&](const Counted& c) { return c.module == &module; });
   if (at != counted_.end()) {
     seen_ = &at->seen;
+    turns_ = at->turns.empty() ? nullptr : at->turns.data();
     return;
   }
-  counted_.push_back({&module, {}});
+  counted_.push_back({&module, {}, {}});
   seen_ = &counted_.back().seen;
+  if (options_.coverage) {
+    counted_.back().turns.assign(static_cast<size_t>(module.edge_count), 0);
+    seen_->compares.assign(static_cast<size_t>(module.compare_count), {});
+  }
+  turns_ = counted_.back().turns.empty() ? nullptr : counted_.back().turns.data();
   seen_->edges.assign(static_cast<size_t>(module.edge_count), 0);
   seen_->accesses.assign(static_cast<size_t>(module.access_count), 0);
   seen_->results.assign(static_cast<size_t>(module.result_count), 0);
@@ -141,11 +223,14 @@ std::vector<Coverage> Executor::take_coverage() {
   if (!options_.coverage) return all;
   for (Counted& counted : counted_) {
     counted.seen.blocks = count_blocks(*counted.module, counted.seen);
+    counted.seen.turns = turns_of_loops(*counted.module, counted.turns);
+    counted.seen.constants = counted.module->constants;
     counted.seen.program = counted.module->digest;
     all.push_back(std::move(counted.seen));
   }
   counted_.clear();
   seen_ = nullptr;
+  turns_ = nullptr;
   access_seen_ = &no_access_;
   return all;
 }
@@ -192,6 +277,15 @@ void Executor::note_ends(const Page& page, int64_t offset, int64_t bytes) {
 
 void Executor::note_result(const MicroOp& op, const uint8_t* row, uint32_t mask) {
   seen_->results[static_cast<size_t>(op.counter)] |= classes(op.result, row, mask);
+}
+
+/// `holds`: the lanes, of all, for which the comparison held.
+void Executor::note_compare(const MicroOp& op, uint32_t holds, uint32_t mask) {
+  CompareSeen& seen = seen_->compares[static_cast<size_t>(op.counter)];
+  if ((holds & mask) != 0) seen.outcomes |= CompareSeen::kHeld;
+  if ((~holds & mask) != 0) seen.outcomes |= CompareSeen::kDidNotHold;
+  if (seen.nearest == 0) return;
+  seen.nearest = std::min(seen.nearest, nearest(op.compared, row(op.a), row(op.b), mask));
 }
 
 }  // namespace assay::ptx

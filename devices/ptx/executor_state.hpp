@@ -74,6 +74,8 @@ struct Group {
   std::vector<int32_t> stack;  ///< return addresses
   uint32_t epoch = 0;          ///< how often it was passed over in rotation
   uint32_t back_edges = 0;
+  int32_t loop = -1;   ///< back edge that was taken last, with coverage
+  uint32_t turns = 0;  ///< how often in a row
   Wait wait = Wait::none;
   uint32_t wait_mask = 0;  ///< rendezvous: lanes named; barrier: its number
   uint32_t passed = 0;     ///< while it waits: lanes that went past and can come no more

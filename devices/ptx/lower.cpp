@@ -175,9 +175,14 @@ void Lowering::lower_function(int32_t f) {
   function_ = &module_.functions[f];
   here_ = &places_[f];
   int32_t access = function_->first_access_id, result = function_->first_result_id;
+  int32_t compare = function_->first_compare_id;
   for (const Instruction& ins : function_->code) {
     const bool floating = result_format(ins) != ResultFormat::none;
-    here_->counters.push_back(accesses_memory(ins) ? access++ : floating ? result++ : -1);
+    const bool compares = compare_format(ins) != CompareFormat::none;
+    here_->counters.push_back(accesses_memory(ins) ? access++
+                              : floating           ? result++
+                              : compares           ? compare++
+                                                   : -1);
   }
   // Blocks in reverse post-order: the order of micro-ops is then the order of scheduling.
   std::vector<int32_t> order(function_->blocks.size());

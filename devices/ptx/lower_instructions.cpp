@@ -218,6 +218,7 @@ void Lowering::emit_compute(const Instruction& ins) {
   op.guard_negated = frame.guard_negated;
   op.row = row;
   op.result = result_format(ins);
+  op.compared = compare_format(ins);
   op.counter = counter_of(ins);
   op.width = shape.d;
   op.b_width = shape.src[1];

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -414,11 +415,12 @@ struct Function {
   std::array<int32_t, 3> required_block{};  ///< .reqntid; 0: not stated
   std::array<int32_t, 3> max_block{};       ///< .maxntid; 0: not stated
   // Numbers among all of the module (counters.hpp): of this function's block 0, its entry, its first
-  // memory and its first floating instruction.
+  // memory and its first floating instruction, its first comparison.
   int32_t first_block_id = 0;
   int32_t first_edge_id = 0;
   int32_t first_access_id = 0;
   int32_t first_result_id = 0;
+  int32_t first_compare_id = 0;
 };
 
 struct Module {
@@ -431,6 +433,8 @@ struct Module {
   int32_t edge_count = 0;    ///< ways into blocks: entries, and from block to block
   int32_t access_count = 0;  ///< memory instructions of all functions
   int32_t result_count = 0;  ///< floating instructions of all functions
+  int32_t compare_count = 0;  ///< comparisons of all functions
+  std::shared_ptr<const std::vector<int64_t>> constants;  ///< notable_constants of counters.hpp
   std::string digest;        ///< 16 hex digits over what is decoded; debug text does not count
   /// Instructions that the table does not support: "line 12: mma.sync...". The module decodes; to
   /// run a function that holds one is `unsupported`.

@@ -52,9 +52,9 @@ TEST_P(EveryContract, MutantsAndCrossesFitAndDiffer) {
   Case b = generate_case(contract, {2}, kLimit);
   int changed = 0;
   for (uint64_t seed = 0; seed < 3000; ++seed) {
-    const Case mutant = mutate_case(contract, a, {seed}, kLimit);
+    const Case mutant = mutate_case(contract, a, {seed}, {}, kLimit);
     EXPECT_LE(work_estimate(instantiate(contract, mutant)), most_work(mutant, kLimit));
-    EXPECT_EQ(mutate_case(contract, a, {seed}, kLimit), mutant);
+    EXPECT_EQ(mutate_case(contract, a, {seed}, {}, kLimit), mutant);
     changed += mutant == a ? 0 : 1;
     const Case crossed = cross_cases(contract, mutant, b, {seed}, kLimit);
     EXPECT_LE(work_estimate(instantiate(contract, crossed)), most_work(crossed, kLimit));
@@ -62,6 +62,23 @@ TEST_P(EveryContract, MutantsAndCrossesFitAndDiffer) {
     a = mutant;
   }
   EXPECT_GT(changed, 2850);
+}
+
+TEST(Mutate, TakesSizesFromTheKernelsOwn) {
+  const Contract contract = parsed(kVectorAdd);
+  const Case c = generate_case(contract, {1});
+  const auto near = [&](const MutationHints& hints) {
+    int count = 0;
+    for (uint64_t seed = 0; seed < 2000; ++seed) {
+      const Case mutant = mutate_case(contract, c, {seed}, hints);
+      for (const auto& [name, value] : mutant.sizes) {
+        count += value != c.sizes.at(name) && std::abs(value - 1999) <= 1;
+      }
+    }
+    return count;
+  };
+  EXPECT_LT(near({}), 5);
+  EXPECT_GT(near({{1999}, false}), 20);
 }
 
 /// Damaged text is refused with an InputError or is another valid case; nothing else happens.

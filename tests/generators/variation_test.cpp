@@ -239,13 +239,16 @@ TEST(Variation, MutantsAndSimplerCasesStayValid) {
                .the_case;
   Case plain = c;
   plain.property = {};
-  int of_plain = 0, of_compared = 0;
+  int of_plain = 0, of_compared = 0, keeping = 0;
   for (uint64_t seed = 0; seed < 400; ++seed) {
     const Case mutant = mutate_case(batch(), c, Seed{seed});
     EXPECT_NO_THROW(instantiate(batch(), mutant)) << print_case(mutant);
     const Case crossed = cross_cases(batch(), mutant, c, Seed{seed});
     EXPECT_NO_THROW(instantiate(batch(), crossed));
     of_compared += !mutant.property.name.empty();
+    const Case kept = mutate_case(batch(), c, Seed{seed}, {{}, true});
+    EXPECT_NO_THROW(instantiate(batch(), kept)) << print_case(kept);
+    keeping += kept.property == c.property;
     of_plain += !mutate_case(batch(), plain, Seed{seed}).property.name.empty();
   }
   // As often as fresh cases, whatever the parent: one in eight.
@@ -253,6 +256,7 @@ TEST(Variation, MutantsAndSimplerCasesStayValid) {
   EXPECT_LT(of_plain, 75);
   EXPECT_GT(of_compared, 25);
   EXPECT_LT(of_compared, 75);
+  EXPECT_GT(keeping, 300) << "but where a size no longer allows it";
   bool dropped = false, fewer = false;
   for (const Case& simpler : simpler_cases(batch(), c)) {
     EXPECT_NO_THROW(instantiate(batch(), simpler)) << print_case(simpler);

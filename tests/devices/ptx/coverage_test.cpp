@@ -234,6 +234,65 @@ TEST(Coverage, LookingChangesNothingElse) {
   }
 }
 
+CompareSeen compared(const std::string& body, int64_t n = 32) {
+  Runner r = make(body);
+  const Coverage all = seen(r, threads(n));
+  EXPECT_FALSE(all.compares.empty());
+  return all.compares.back();
+}
+
+TEST(Coverage, ComparisonsTellOutcomesAndDistance) {
+  constexpr uint8_t kHeld = CompareSeen::kHeld, kNot = CompareSeen::kDidNotHold;
+  using C = CompareSeen;
+  EXPECT_EQ(compared("setp.lt.u32 %p1, %r1, 40;"), (C{kHeld, 9})) << "31 and 40";
+  EXPECT_EQ(compared("setp.lt.u32 %p1, %r1, 16;"), (C{kHeld | kNot, 0}));
+  EXPECT_EQ(compared("setp.eq.u32 %p1, %r1, 100; selp.u32 %r2, 1, 2, %p1;"), (C{kNot, 69}))
+      << "no branch depends on it";
+  EXPECT_EQ(compared("sub.s32 %r2, %r1, 50; setp.gt.s32 %p1, %r2, -60;"), (C{kHeld, 10}))
+      << "-50 and -60";
+  EXPECT_EQ(compared("setp.lt.u32 %p2, %r1, 10; @%p2 setp.eq.u32 %p1, %r1, 31;"), (C{kNot, 22}))
+      << "active lanes only";
+  EXPECT_EQ(compared("sub.s32 %r2, 0, 1; setp.gt.u32 %p1, %r2, 2;"), (C{kHeld, 0xfffffffdu}));
+  EXPECT_EQ(compared("mov.b64 %rd5, -3; setp.lt.s64 %p1, %rd5, 4;"), (C{kHeld, 7}));
+}
+
+TEST(Coverage, FloatingNumbersAreApartByTheNumbersBetween) {
+  using C = CompareSeen;
+  constexpr uint8_t kHeld = CompareSeen::kHeld;
+  EXPECT_EQ(compared("mov.f32 %f1, 0f3f800003; setp.gt.f32 %p1, %f1, 0f3f800000;"), (C{kHeld, 3}));
+  EXPECT_EQ(compared("mov.f32 %f1, 0f00000002; setp.gt.f32 %p1, %f1, 0f80000001;"), (C{kHeld, 3}))
+      << "across zero, whose two signs are one number";
+  EXPECT_EQ(compared("mov.f64 %fd1, 0d3ff0000000000005; setp.gt.f64 %p1, %fd1, 0d3ff0000000000000;"),
+            (C{kHeld, 5}));
+}
+
+TEST(Coverage, TurnsOfALoopInARow) {
+  // The inner loop takes 1, 2, ... 5 turns, its back edge one less; the outer one is never taken
+  // twice in a row but behind the first.
+  const std::string nested =
+      "mov.u32 %r2, 0; O: mov.u32 %r3, 0; I: add.u32 %r3, %r3, 1; setp.le.u32 %p1, %r3, %r2; @%p1 bra I;"
+      "add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, 5; @%p2 bra O;";
+  Runner r = make(nested);
+  EXPECT_EQ(seen(r, threads(32)).turns, (std::vector<uint32_t>{4, 1}));
+  Runner lanes = make("mov.u32 %r2, 0; L: add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, %r1; @%p1 bra L;");
+  EXPECT_EQ(seen(lanes, threads(32)).turns, std::vector<uint32_t>{30}) << "lane 31 goes on alone";
+}
+
+TEST(Coverage, NothingIsComparedOrTurnedWithoutIt) {
+  Runner r = make(kLateOverflow);
+  r.options.coverage = false;
+  const uint64_t a = r.array<uint32_t>("a", std::vector<uint32_t>(32));
+  ASSERT_EQ(r.run({a}, threads(32)), RunStatus::completed);
+  EXPECT_TRUE(r.machine().take_coverage().empty());
+}
+
+TEST(Coverage, NotableConstantsAreWhatIsComparedAndDividedBy) {
+  Runner r = make("setp.lt.u32 %p1, %r1, 255; setp.eq.s32 %p2, %r1, -7; and.b32 %r2, %r1, 63;"
+                  "and.b32 %r3, %r1, 12; rem.u32 %r4, %r1, 12; div.u32 %r5, %r1, 1; add.u32 %r6, %r1, 500;"
+                  "mov.f32 %f1, 0f3f800000; setp.lt.f32 %p3, %f1, 0f40000000;");
+  EXPECT_EQ(*seen(r, threads(32)).constants, (std::vector<int64_t>{12, 64, 255}));
+}
+
 TEST(CoverageMap, PlacesAreLinesOfTheUser) {
   const std::string text = R"(.version 8.0
 .target sm_80

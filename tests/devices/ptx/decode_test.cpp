@@ -253,12 +253,13 @@ TEST(Decode, UnsupportedInstructionsAreListedWithTheirLine) {
 
 TEST(Decode, NumbersOfCounters) {
   const Module module = language();
-  int32_t blocks = 0, edges = 0, accesses = 0, results = 0;
+  int32_t blocks = 0, edges = 0, accesses = 0, results = 0, compares = 0;
   for (const Function& f : module.functions) {
     EXPECT_EQ(f.first_block_id, blocks);
     EXPECT_EQ(f.first_edge_id, edges);
     EXPECT_EQ(f.first_access_id, accesses);
     EXPECT_EQ(f.first_result_id, results);
+    EXPECT_EQ(f.first_compare_id, compares);
     blocks += static_cast<int32_t>(f.blocks.size());
     int32_t own_edges = f.blocks.empty() ? 0 : 1;  // the entry
     for (const BasicBlock& block : f.blocks) {
@@ -271,15 +272,18 @@ TEST(Decode, NumbersOfCounters) {
     for (const Instruction& i : f.code) {
       accesses += accesses_memory(i);
       results += result_format(i) != ResultFormat::none;
+      compares += compare_format(i) != CompareFormat::none;
     }
   }
   EXPECT_EQ(module.block_count, blocks);
   EXPECT_EQ(module.edge_count, edges);
   EXPECT_EQ(module.access_count, accesses);
   EXPECT_EQ(module.result_count, results);
+  EXPECT_EQ(module.compare_count, compares);
   EXPECT_GT(edges, blocks);
   EXPECT_GT(accesses, 30);
   EXPECT_GT(results, 30);
+  EXPECT_GT(compares, 10);
 }
 
 TEST(Decode, RowsLeadBackToTheTable) {
