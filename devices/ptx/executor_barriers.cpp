@@ -1,5 +1,5 @@
 // Who takes part in barriers and warp operations, and who is missing (docs/checkers.md, "Barriers
-// and warps"). Called where lanes arrive, are released, exit, or can go on no more.
+// and warps"). Called where lanes arrive, are released or exit.
 #include <algorithm>
 #include <bit>
 #include <cstdio>
@@ -10,14 +10,6 @@
 namespace assay::ptx {
 
 namespace {
-
-std::string hex32(uint32_t value) {
-  char text[16];
-  std::snprintf(text, sizeof text, "0x%08x", value);
-  return text;
-}
-
-std::string of_warp(const WarpState& warp) { return " of warp " + std::to_string(warp.index); }
 
 /// All threads of a warp have to execute the same one (PTX ISA, "barrier": bar is barrier.aligned).
 bool is_aligned(const Instruction& ins) { return ins.op == Op::bar || ins.aligned; }
@@ -38,6 +30,14 @@ bool leaves_block(Kind kind) {
 }
 
 }  // namespace
+
+std::string hex32(uint32_t value) {
+  char text[16];
+  std::snprintf(text, sizeof text, "0x%08x", value);
+  return text;
+}
+
+std::string of_warp(const WarpState& warp) { return " of warp " + std::to_string(warp.index); }
 
 std::string lanes_text(uint32_t mask) {
   std::vector<std::string> runs;
@@ -388,114 +388,6 @@ Diagnostic& Executor::report_absent(const Trail& trail, const std::string& use) 
     d.thread = unfold(trail.thread, config_->block);
   }
   return d;
-}
-
-// ---- hangs ----
-
-/// What a group waits for. `running`: what lanes wait for that stand at no barrier.
-std::string Executor::awaited(const Group& g, const char* running) const {
-  if (g.wait == Wait::barrier) return "barrier " + std::to_string(g.wait_mask);
-  if (g.wait == Wait::rendezvous) return "the other lanes of its mask " + hex32(g.wait_mask);
-  return running;
-}
-
-/// The live lanes of `warp` that are not where `waits`, a group of the same block, waits for them.
-uint32_t Executor::lacking(const WarpState& home, const Group& waits, const WarpState& warp) const {
-  if (waits.wait == Wait::barrier) {
-    return warp.live & ~warp.block->barrier_masks[warp.index][waits.wait_mask];
-  }
-  if (waits.wait != Wait::rendezvous || &home != &warp) return 0;
-  uint32_t arrived = 0;
-  for (const Group& g : warp.groups) {
-    const bool same = g.wait == Wait::rendezvous && g.wait_mask == waits.wait_mask &&
-                      ops_[g.pc].kind == ops_[waits.pc].kind;
-    if (same) arrived |= g.mask;
-  }
-  return waits.wait_mask & warp.live & ~arrived;
-}
-
-/// Adds to a hang which lanes `waits` lacks, and where the first of them is.
-void Executor::tell_missing(const WarpState& home, const Group& waits, const char* running,
-                            std::string& message, std::vector<Step>& steps) const {
-  const BlockState& block = *home.block;
-  std::vector<std::string> missing;
-  const Group* other = nullptr;
-  const WarpState* other_warp = nullptr;
-  for (const auto& warp : block.warps) {
-    const uint32_t lanes = lacking(home, waits, *warp);
-    if (lanes == 0) continue;
-    missing.push_back(lanes_text(lanes) + of_warp(*warp));
-    for (const Group& g : warp->groups) {
-      if (other != nullptr || (g.mask & lanes) == 0) continue;
-      other = &g;
-      other_warp = warp.get();
-    }
-  }
-  const int64_t counted =
-      waits.wait == Wait::barrier ? block.barriers[waits.wait_mask].wanted : int64_t{-1};
-  if (missing.empty() && counted < 0) return;
-  const MicroOp& op = ops_[waits.pc];
-  message += ": " + lanes_text(waits.mask) + of_warp(home) + " wait at " +
-             code_->sites[op.site].instruction->spelling + place(op.site);
-  if (counted >= 0) message += " for " + std::to_string(counted) + " threads";
-  steps.push_back(step_of(home, waits.pc, waits.mask, "waits for " + awaited(waits, running)));
-  if (missing.empty()) return;
-  constexpr size_t kShown = 3;
-  message += counted >= 0 ? "; elsewhere: " : "; missing: ";
-  for (size_t i = 0; i < std::min(missing.size(), kShown); ++i) {
-    message += (i == 0 ? "" : ", ") + missing[i];
-  }
-  if (missing.size() > kShown) {
-    message += " and some of " + std::to_string(missing.size() - kShown) + " more warps";
-  }
-  message += std::string(other->wait == Wait::none ? ", running" : ", waiting") +
-             place(ops_[other->pc].site);
-  steps.push_back(
-      step_of(*other_warp, other->pc, other->mask, "waits for " + awaited(*other, running)));
-}
-
-/// `running`: what lanes wait for that are at no barrier.
-void Executor::report_hang(const std::string& why, const char* running) {
-  const BlockState& block = *warp_->block;
-  std::vector<std::string> details;
-  int32_t site = -1;
-  int lane = 0;
-  bool runs = false;
-  for (const auto& warp : block.warps) {
-    for (const Group& g : warp->groups) {
-      runs |= g.wait == Wait::none;
-      const MicroOp& op = ops_[g.pc];
-      details.push_back("warp " + std::to_string(warp->index) + " " + lanes_text(g.mask) +
-                        " wait for " + awaited(g, running) + place(op.site));
-      if (site < 0 || g.wait == Wait::none) {
-        site = op.site;
-        lane = std::countr_zero(g.mask);
-        warp_ = warp.get();
-      }
-    }
-  }
-  std::string message = why;
-  std::vector<Step> steps;
-  // Who waits at a block's barrier says most, then who waits within a warp.
-  for (Wait wait : {Wait::barrier, Wait::rendezvous}) {
-    for (const auto& warp : block.warps) {
-      for (const Group& g : warp->groups) {
-        if (!barriers_on() || !steps.empty() || g.wait != wait) continue;
-        std::string missing;
-        tell_missing(*warp, g, running, missing, steps);
-        if (steps.empty() || runs) continue;  // lanes that spin are the place, others their followers
-        message += missing;
-        site = ops_[g.pc].site;
-        lane = std::countr_zero(g.mask);
-        warp_ = warp.get();
-      }
-    }
-  }
-  Diagnostic& d = report(DiagnosticKind::hang, site, lane, std::move(message));
-  if (details.size() > 16) details.resize(16);
-  d.details = std::move(details);
-  d.steps = std::move(steps);
-  throw Stop{RunStatus::hang};
 }
 
 }  // namespace assay::ptx
