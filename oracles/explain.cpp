@@ -11,6 +11,7 @@
 #include "oracles/codes.hpp"
 #include "oracles/formula_text.hpp"
 #include "oracles/functions.hpp"
+#include "oracles/nan_origin.hpp"
 #include "oracles/node_work.hpp"
 #include "oracles/number_text.hpp"
 #include "oracles/untouched.hpp"
@@ -307,6 +308,8 @@ class Explainer {
     if (report_.accepted.empty())
       report_.accepted = accepted_text(exact, lo, hi) + (exact.nan ? limit_text() : "");
     set_rule(exact.nan ? "R5" : "R4");
+    if (exact.nan)
+      report_.exact += nan_origin(contract_, formula_.graph, rows_, whole_, root_->node);
   }
 
   /// The allowance on the side of the exact value where the element lies.
