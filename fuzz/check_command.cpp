@@ -90,10 +90,14 @@ std::string runs_text(const Checked& checked) {
   const Runs& runs = *checked.runs;
   if (runs.cases == 0) return "";
   if (runs.failing == 0) return "; of " + counted(runs.cases, "case") + " that ran none fails";
-  const std::string count = std::to_string(runs.failing) + " of " + counted(runs.cases, "case");
-  return (checked.lints.empty() ? ", but " : "; ") + count + " that ran " +
-         (runs.failing == 1 ? "fails" : "fail, most often") + ": " + runs.most_often + "; `" +
-         program_name() + " smoke " + shell_word(checked.contract->path) + "` finds and shrinks them";
+  std::string text = (checked.lints.empty() ? ", but " : "; ") + std::to_string(runs.failing) +
+                     " of " + counted(runs.cases, "case") + " that ran " +
+                     (runs.failing == 1 ? "fails" : "fail");
+  const bool said = std::any_of(checked.lints.begin(), checked.lints.end(),
+                                [](const Lint& lint) { return lint.kind == "fails"; });
+  if (!said) text += (runs.failing == 1 ? ": " : ", most often: ") + runs.most_often;
+  return text + "; `" + program_name() + " smoke " + shell_word(checked.contract->path) +
+         "` finds and shrinks " + (runs.failing == 1 ? "it" : "them");
 }
 
 void print_text(const Checked& checked, std::ostream& out) {

@@ -270,8 +270,10 @@ Exit Report::exit() const {
   if (command == Command::list) return Exit::clean;
   if (new_findings() > 0) return Exit::findings;
   if (proves_nothing()) return Exit::bad_input;
-  const bool unjudged = std::any_of(kernels.begin(), kernels.end(),
-                                    [](const KernelReport& k) { return k.nothing_judged(); });
+  const bool searches = command == Command::smoke || command == Command::fuzz;
+  const bool unjudged = searches && std::any_of(kernels.begin(), kernels.end(), [](const auto& k) {
+                          return k.nothing_judged();
+                        });
   return skipped_cases() > 0 || unjudged ? Exit::skipped : Exit::clean;
 }
 

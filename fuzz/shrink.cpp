@@ -72,6 +72,8 @@ ShrinkResult shrink(Checker& checker, const Finding& finding, const ShrinkLimits
   };
   while (step()) ++result.accepted;
 
+  // What breaks a launch's limit is found as its smallest numbers already.
+  result.fixpoint |= finding.kind == name(DiagnosticKind::launch_limit);
   const CheckResult last = checker.check(result.the_case);
   for (const Finding& f : last.findings) {
     if (f.cause() != cause) continue;

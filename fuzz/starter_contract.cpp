@@ -52,27 +52,19 @@ class Starter {
 
   /// The contract's text, for the types with which the kernel compiles.
   std::string text() {
-    if (!has_type_parameters()) {
-      types_ = {"f32"};
-      check_compiles("f32");
-      return settled_text();
+    std::vector<KernelTemplateParameter*> open;  // knobs of which neither default nor name tells
+    for (KernelTemplateParameter& p : kernel_.templates) {
+      if (is_knob(p) && knob_text(p) == "1" && p.fallback.empty()) open.push_back(&p);
     }
-    std::vector<std::string> compiled;
     std::string error;
-    for (const char* type : {"f32", "f16", "bf16", "f64", "i32", "i8", "u8"}) {
-      const bool floats_do = !compiled.empty() && std::string(type) == "f64";
-      if (floats_do) break;  // the usual ones serve
-      types_ = {type};
-      try {
-        check_compiles(type);
-        compiled.emplace_back(type);
-      } catch (const InputError& refused) {
-        if (error.empty()) error = refused.what();
-      }
+    for (const char* value : {"1", "16", "64", "128"}) {
+      for (KernelTemplateParameter* p : open) p->fallback = value;
+      if (compiles(error)) return settled_text();
+      if (open.empty()) break;
     }
-    if (compiled.empty()) throw InputError({}, "no usual type compiles; with f32: " + error);
-    types_ = compiled;
-    return settled_text();
+    if (open.empty() && !has_type_parameters()) throw InputError({}, error);
+    const std::string knobs = open.empty() ? "" : " and " + open.front()->name + " = 1";
+    throw InputError({}, "no usual choice of types and knobs compiles; with f32" + knobs + ": " + error);
   }
 
  private:
@@ -89,6 +81,31 @@ class Starter {
   bool has_type_parameters() const {
     return std::any_of(kernel_.templates.begin(), kernel_.templates.end(),
                        [](const auto& p) { return p.type == "typename"; });
+  }
+
+  /// Sets the types to those with which the kernel compiles; whether there are any. `error`: what
+  /// the first refusal of all says.
+  bool compiles(std::string& error) {
+    std::vector<std::string> compiled;
+    const auto attempt = [&](const std::string& type) {
+      types_ = {type};
+      try {
+        check_compiles(type);
+        compiled.push_back(type);
+      } catch (const InputError& refused) {
+        if (error.empty()) error = refused.what();
+      }
+    };
+    if (!has_type_parameters()) {
+      attempt("f32");
+      return !compiled.empty();
+    }
+    for (const char* type : {"f32", "f16", "bf16"}) attempt(type);
+    if (compiled.empty()) {  // else the usual ones serve
+      for (const char* type : {"f64", "i32", "i8", "u8"}) attempt(type);
+    }
+    types_ = compiled;
+    return !compiled.empty();
   }
 
   /// The text with the first stand-in for each output's formula with which it loads.

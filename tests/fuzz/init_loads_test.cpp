@@ -48,7 +48,7 @@ void all_load(const std::string& folder, size_t stride) {
     if (started.outcome.status == 0) continue;
     EXPECT_EQ(started.outcome.status, 2) << files[i];
     EXPECT_TRUE(started.outcome.err.starts_with("assay: " + files[i]) ||
-                started.outcome.err.starts_with("assay: no usual type compiles"))
+                started.outcome.err.starts_with("assay: no usual choice of types and knobs compiles"))
         << started.outcome.err;
   }
   EXPECT_GE(looked_at, 8);
