@@ -212,6 +212,10 @@ KernelSignature parse_kernel(const std::string& text, size_t place) {
         }
         return kernel;
       }
+      if (word == "__launch_bounds__") {
+        const auto bounds = split_arguments(text.substr(i + 1, end - i - 2));
+        if (!bounds.empty()) kernel.launch_bounds = joined(tokens_of(bounds.front()));
+      }
       i = end;
     } else {
       ++i;

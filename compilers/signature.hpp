@@ -30,6 +30,7 @@ struct KernelSignature {
   bool is_cut_off = false;  ///< the text ends inside its parameter list
   std::vector<KernelTemplateParameter> templates;
   std::vector<KernelParameter> parameters;
+  std::string launch_bounds;  ///< threads of its __launch_bounds__, as written: "WARPS*32"; or ""
 };
 
 /// The __global__ functions that a source defines or declares, in order; a declaration with its

@@ -6,7 +6,9 @@
 #include <limits>
 #include <tuple>
 
+#include "fuzz/property_finding.hpp"
 #include "generators/generate.hpp"
+#include "generators/launch_limits.hpp"
 
 namespace assay {
 
@@ -16,14 +18,20 @@ std::string base_name(const std::string& path) { return path.substr(path.rfind('
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-/// Where a launch is refused: at its line in the contract, which states grid, block and shared
-/// memory.
+/// Where a launch is refused: at the number in the contract that is too large.
 SourceLocation refused_launch(const Diagnostic& d, const CheckResult& result) {
-  for (const ResolvedLaunch& launch : result.instance->launches) {
-    if (launch.position == d.launch) return launch.spec->where;
+  const std::vector<ResolvedLaunch>& launches = result.instance->launches;
+  for (const ResolvedLaunch& launch : launches) {
+    if (launch.position == d.launch || launches.size() == 1)
+      return place_of(*launch.spec, d.number);
   }
-  const bool one = result.instance->launches.size() == 1;
-  return one ? result.instance->launches.front().spec->where : SourceLocation{};
+  return {};
+}
+
+/// "sum.cu:34", where a value that nothing wrote was first read.
+std::string origin_of(const Diagnostic& d) {
+  if (d.kind != DiagnosticKind::uninitialised || d.steps.empty() || d.steps[0].line == 0) return "";
+  return base_name(d.steps[0].file) + ":" + std::to_string(d.steps[0].line);
 }
 
 /// Every diagnostic that is no note is a finding, at its own source line.
@@ -44,6 +52,7 @@ void add_diagnostics(CheckResult& result, const Contract& contract, int entry_li
     }
     f.message = d.message;
     f.steps = d.steps;
+    f.origin = origin_of(d);
     f.the_case = c;
     result.findings.push_back(std::move(f));
   }
@@ -60,16 +69,6 @@ std::string kind_of(const Verdict& verdict) {
   if (verdict.outcome == Outcome::undecided) return "undecided";
   // A wrong value weighs more than elements that hold the poison still.
   return verdict.wrong == 0 && verdict.unwritten > 0 ? "unwritten" : "mismatch";
-}
-
-/// What is wrong with a property's other run; "" when nothing is.
-std::string problem_of(const Instance& instance, const ComparedRun& run) {
-  if (!run.ended.empty()) return "with " + run.text + " the run fails: " + run.ended;
-  if (!run.difference) return "";
-  const PropertyDifference& d = *run.difference;
-  return element_name(instance, d.output, d.element) + " = " + d.value + ", but " + d.other_value +
-         " with " + run.text + "; " + std::to_string(d.differing) + " of " +
-         std::to_string(d.compared) + " elements differ";
 }
 
 void sort_by_cause(std::vector<Finding>& findings) {
@@ -95,6 +94,10 @@ RunOptions case_options() {
 
 std::string Finding::identity() const {
   return kernel + "|" + kind + "|" + rule + "|" + base_name(file) + ":" + std::to_string(line);
+}
+
+std::string Finding::cause() const {
+  return origin.empty() ? identity() : kernel + "|" + kind + "|from|" + origin;
 }
 
 int find_entry_line(const std::string& source_path, const std::string& entry) {
@@ -131,6 +134,12 @@ int cause_rank(const std::string& kind) {
   const int checker = place(checker_kinds());
   const int checkers = static_cast<int>(checker_kinds().size());
   return checker < checkers ? checker : checkers + place(others);
+}
+
+std::string first_cause(const CheckResult& result, const Finding& finding) {
+  if (result.findings.empty()) return "";
+  const Finding& first = result.findings.front();
+  return first.cause() == finding.cause() ? "" : first.identity();
 }
 
 std::pair<std::string, int64_t> shown_element(const Verdict& v) {
@@ -205,9 +214,14 @@ void Checker::check_property(CheckResult& result) {
   outcome.why_none = variations.why_none;
   for (const Variation& variation : variations.runs) {
     ComparedRun run = check_variation(variation, result);
-    const std::string problem = problem_of(*result.instance, run);
+    run.differs = differences(*result.instance, variation.instance);
+    std::string problem = problem_of(*result.instance, run);
     outcome.runs.push_back(std::move(run));
     if (problem.empty()) continue;
+    const std::string atomics = float_atomics(*result.programs);
+    if (!atomics.empty())
+      problem += "; likely by the floating-point atomics at " + atomics +
+                 ", which add in the order in which threads come";
     result.findings.push_back({contract_.name, "property", c.property.name, contract_.source.path,
                                entry_line_, outcome.property + ": " + problem, c});
     break;
@@ -217,7 +231,7 @@ void Checker::check_property(CheckResult& result) {
 
 /// Runs it and compares it; of a plain one, adds what fails by itself when the case does not.
 ComparedRun Checker::check_variation(const Variation& variation, CheckResult& result) {
-  ComparedRun ended{variation.text};
+  ComparedRun ended{variation.text, variation.own};
   if (variation.is_plain) {
     CheckResult alone = check(variation.instance.the_case);
     if (result.findings.empty()) {

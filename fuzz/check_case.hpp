@@ -15,7 +15,7 @@
 
 namespace assay {
 
-/// One distinct failure. Findings with equal identity() are the same bug.
+/// One distinct failure. Findings with equal cause() are the same bug.
 struct Finding {
   std::string kernel;
   std::string kind;  ///< mismatch, unwritten, undecided, property, or a diagnostic's kind
@@ -29,7 +29,10 @@ struct Finding {
   std::string stored_file;
   int stored_line = 0;
   std::vector<Step> steps;  ///< what led there, first things first
+  /// Of an uninitialised value: "sum.cu:34", where it was first read. Its uses are one bug.
+  std::string origin;
   std::string identity() const;  ///< kernel|kind|rule|file:line, `file` by its base name
+  std::string cause() const;     ///< identity(), but of the origin where there is one
   const std::string& shown_file() const { return stored_line > 0 ? stored_file : file; }
   int shown_line() const { return stored_line > 0 ? stored_line : line; }
 };
@@ -106,6 +109,9 @@ const std::vector<std::string>& checker_kinds();
 /// Causes come first: what a wrapped offset or an undefined value leads to is found after it. Lower
 /// is nearer to the cause.
 int cause_rank(const std::string& kind);
+
+/// Identity of the first finding of a case where that is another than `finding`; or "".
+std::string first_cause(const CheckResult& result, const Finding& finding);
 
 /// The element of a mismatch that is shown: output and logical index.
 std::pair<std::string, int64_t> shown_element(const Verdict& verdict);

@@ -7,6 +7,7 @@
 #include "fuzz/findings.hpp"
 #include "fuzz/lint.hpp"
 #include "fuzz/program.hpp"
+#include "fuzz/program_name.hpp"
 #include "fuzz/report.hpp"
 #include "fuzz/text_table.hpp"
 
@@ -20,7 +21,9 @@ struct Checked {
   ContractPtr contract;
   std::vector<Lint> lints;
   std::vector<Case> examples;
-  std::string left_out;  ///< what was not looked at, and why
+  std::vector<std::string> outcomes;  ///< of the examples; empty: they have not been run
+  std::optional<Runs> runs;           ///< of the covering cases; nullopt: they have not been run
+  std::string left_out;               ///< what was not looked at, and why
 };
 
 /// An ordinary case, one from the middle and the farthest one, of those that there are.
@@ -46,10 +49,12 @@ void check_runs(const Contract& contract, std::vector<Case> cases, Checked& chec
   }
   const bool lacks = add(unsupported_instructions(contract));
   if (cases.size() > kCasesRun) cases.resize(kCasesRun);
-  std::vector<Lint> runs = failing_runs(contract, cases);
+  Runs runs = failing_runs(contract, cases);
   // Skipped cases say once more which instructions there are not.
-  if (lacks) std::erase_if(runs, [](const Lint& lint) { return lint.kind == "unsupported"; });
-  add(std::move(runs));
+  if (lacks) std::erase_if(runs.lints, [](const Lint& lint) { return lint.kind == "unsupported"; });
+  add(runs.lints);
+  checked.runs = std::move(runs);
+  checked.outcomes = outcomes_of(contract, checked.examples);
 }
 
 Checked check_contract(const ContractPtr& contract) {
@@ -80,19 +85,35 @@ Checked check_contract(const ContractPtr& contract) {
   return checked;
 }
 
+/// What running the cases gave, after the remarks: a contract without one may still fail.
+std::string runs_text(const Checked& checked) {
+  if (!checked.runs) return "; none of its cases has been run";
+  const Runs& runs = *checked.runs;
+  if (runs.cases == 0) return "";
+  if (runs.failing == 0) return "; of " + counted(runs.cases, "case") + " that ran none fails";
+  std::string text = (checked.lints.empty() ? ", but " : "; ") + std::to_string(runs.failing) +
+                     " of " + counted(runs.cases, "case") + " that ran " +
+                     (runs.failing == 1 ? "fails" : "fail");
+  const bool said = std::any_of(checked.lints.begin(), checked.lints.end(),
+                                [](const Lint& lint) { return lint.kind == "fails"; });
+  if (!said) text += (runs.failing == 1 ? ": " : ", most often: ") + runs.most_often;
+  return text + "; `" + program_name() + " smoke " + shell_word(checked.contract->path) +
+         "` finds and shrinks " + (runs.failing == 1 ? "it" : "them");
+}
+
 void print_text(const Checked& checked, std::ostream& out) {
   for (const Lint& lint : checked.lints) {
     out << lint.where.text() << ": " << lint.kind << ": " << lint.message << "\n";
   }
   if (!checked.left_out.empty()) out << checked.contract->path << ": " << checked.left_out << "\n";
-  int number = 0;
-  for (const Case& c : checked.examples) {
-    out << "\nexample case " << ++number << "\n" << print_case(c);
+  for (size_t i = 0; i < checked.examples.size(); ++i) {
+    out << "\nexample case " << i + 1 << "\n" << print_case(checked.examples[i]);
+    if (i < checked.outcomes.size()) out << "it " << checked.outcomes[i] << "\n";
   }
-  out << (number > 0 ? "\n" : "") << checked.contract->name << ": "
+  out << (checked.examples.empty() ? "" : "\n") << checked.contract->name << ": "
       << (checked.lints.empty() ? "no remarks"
                                  : counted(static_cast<int64_t>(checked.lints.size()), "remark"))
-      << "\n";
+      << runs_text(checked) << "\n";
 }
 
 nlohmann::ordered_json checked_json(const Checked& checked) {
@@ -108,6 +129,8 @@ nlohmann::ordered_json checked_json(const Checked& checked) {
                             {"message", lint.message}});
   }
   for (const Case& c : checked.examples) row["examples"].push_back(print_case(c));
+  row["outcomes"] = checked.outcomes;
+  if (checked.runs) row["runs"] = {{"cases", checked.runs->cases}, {"failing", checked.runs->failing}};
   if (!checked.left_out.empty()) row["left_out"] = checked.left_out;
   return row;
 }

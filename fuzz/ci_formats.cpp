@@ -92,7 +92,8 @@ std::string suite_xml(const Report& report, const KernelReport& kernel) {
   std::string all = "    <testcase classname=\"" + xml_escaped(kernel.kernel) + "\" name=\"" +
                     counted(kernel.cases, "case") + ", " + std::to_string(kernel.variants.size()) +
                     " of " + std::to_string(kernel.variants_total) + " variants reached\"";
-  const bool proves_nothing = kernel.judged == 0 && kernel.skipped_cases() == 0 && failures == 0;
+  const bool proves_nothing = kernel.judged == 0 && kernel.skipped_cases() == 0 &&
+                              !kernel.nothing_judged() && failures == 0;
   if (kernel.cases == 0 || proves_nothing) {
     ++failures;
     const char* what = kernel.cases == 0 ? "no case ran" : "no element was judged";

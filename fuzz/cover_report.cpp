@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "fuzz/cover.hpp"
+#include "fuzz/program_name.hpp"
 #include "fuzz/text_table.hpp"
 
 namespace assay {
@@ -113,7 +114,7 @@ std::string cover_text(const CoverReport& report) {
     text += counted(count, "case") + " skipped: " + reason + "\n";
   }
   if (!report.findings.empty()) {
-    text += counted(static_cast<int64_t>(report.findings.size()), "finding") + " on the way: `assay smoke " +
+    text += counted(static_cast<int64_t>(report.findings.size()), "finding") + " on the way: `" + program_name() + " smoke " +
             shell_word(report.contract) + "` shows what\n";
   }
   return text + counted(report.cases, "case") + " of " + report.kernel + ", " +

@@ -6,6 +6,9 @@
 #include <cstdio>
 #include <set>
 
+#include "fuzz/findings.hpp"
+#include "fuzz/text_table.hpp"
+
 namespace assay {
 
 namespace {
@@ -36,13 +39,6 @@ std::string scalar_text(const Tensor& tensor) {
   const __int128 value = to_integer(tensor.dtype, tensor.scalar_bits);
   return value < 0 ? std::to_string(static_cast<int64_t>(value))
                    : std::to_string(static_cast<uint64_t>(value));
-}
-
-template <typename List>
-std::string bracketed(const List& values) {
-  std::string text = "[";
-  for (int64_t value : values) text += (text.size() > 1 ? ", " : "") + std::to_string(value);
-  return text + "]";
 }
 
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
@@ -230,6 +226,7 @@ std::string property_text(Checker& checker, const CheckResult& result) {
   if (!outcome.why_none.empty()) text += "  not compared: " + outcome.why_none + "\n";
   for (const ComparedRun& run : outcome.runs) {
     text += "  other run: " + run.text + "\n";
+    for (const std::string& line : run.differs) text += "    " + line + "\n";
     if (!run.ended.empty()) text += "    it fails: " + run.ended + "\n";
     if (!run.difference) {
       if (run.ended.empty())
@@ -298,7 +295,8 @@ std::string places_text(const std::vector<Finding>& findings, const Run& run) {
 
 }  // namespace
 
-std::string compare_with_recorded(const Recorded& recorded, const CheckResult& result) {
+std::string compare_with_recorded(const Case& c, const CheckResult& result) {
+  const Recorded& recorded = c.recorded;
   std::vector<std::string> lines;
   const bool shown =
       std::any_of(result.findings.begin(), result.findings.end(), [&](const Finding& f) {
@@ -306,8 +304,13 @@ std::string compare_with_recorded(const Recorded& recorded, const CheckResult& r
                base_name(f.file) == recorded.file;
       });
   if (!shown) {
+    // A mismatch is recorded at the entry's line; the comments say where it was stored.
+    Finding stored;
+    read_places(c.comments, stored);
+    const bool judged = stored.stored_line > 0;
     lines.push_back("the recorded failure does not show: " + recorded.kind + " " + recorded.rule +
-                    " at " + recorded.file + ":" + std::to_string(recorded.line));
+                    (judged ? " stored at " + stored.stored_file : " at " + recorded.file) + ":" +
+                    std::to_string(judged ? stored.stored_line : recorded.line));
   }
   if (!recorded.program.empty() && recorded.program != result.run.program_digest) {
     lines.push_back("the program differs: recorded digest " + recorded.program + ", now " +
@@ -343,7 +346,7 @@ std::string explain_case(Checker& checker, const Case& c, const CheckResult& res
   text += places_text(findings, result.run);
   text += "\n";
   if (!c.recorded.kind.empty()) {
-    text += "recorded  " + compare_with_recorded(c.recorded, result) + "\n";
+    text += "recorded  " + compare_with_recorded(c, result) + "\n";
   }
   return text + "repeat    " + command + "\n";
 }

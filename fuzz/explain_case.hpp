@@ -22,7 +22,7 @@ std::string source_excerpt(const std::string& path, int line, int around = 3);
 /// The text of a rule in oracles/RULES.md; "" when there is none.
 std::string rule_text(const std::string& rule);
 
-/// "same", or what differs between a recorded failure and what the case shows now.
-std::string compare_with_recorded(const Recorded& recorded, const CheckResult& result);
+/// "same", or what differs between the failure that a case records and what it shows now.
+std::string compare_with_recorded(const Case& c, const CheckResult& result);
 
 }  // namespace assay

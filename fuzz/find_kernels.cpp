@@ -6,6 +6,9 @@
 #include <map>
 #include <sstream>
 
+#include "fuzz/program_name.hpp"
+#include "fuzz/text_table.hpp"
+
 namespace assay {
 
 namespace fs = std::filesystem;
@@ -79,6 +82,10 @@ InputError unknown_kernel(const std::string& kernel) {
                               "path: did you mean " +
                               kernel + ".toml, which is here?");
   }
+  if (fs::path(kernel).extension() == ".case") {
+    return InputError({kernel}, "is a case, not a kernel: `" + program_name() + " repro " +
+                                    shell_word(kernel) + "` runs it");
+  }
   const fs::path beside = fs::path(kernel).replace_extension(".toml");
   if (fs::path(kernel).has_extension() && fs::is_regular_file(kernel, ignored)) {
     return InputError(
@@ -89,7 +96,7 @@ InputError unknown_kernel(const std::string& kernel) {
   }
   const std::string nearest = nearest_name(kernel, known_names());
   const std::string hint = nearest.empty() ? "" : " (did you mean '" + nearest + "'?)";
-  return InputError({}, "unknown kernel '" + kernel + "'" + hint + "; `assay list` names them");
+  return InputError({}, "unknown kernel '" + kernel + "'" + hint + "; `" + program_name() + " list` names them");
 }
 
 /// Folders, seeds and reports tell kernels apart by name.
@@ -139,7 +146,7 @@ std::vector<ContractPtr> load_kernels(const std::vector<std::string>& names) {
   std::vector<ContractPtr> contracts;
   for (const std::string& name : names.empty() ? known_names() : names) {
     const std::string ending = fs::path(name).extension();
-    if (ending == ".cu" || ending == ".ptx" || ending == ".py") throw unknown_kernel(name);
+    if (ending == ".cu" || ending == ".ptx" || ending == ".py" || ending == ".case") throw unknown_kernel(name);
     ContractPtr contract = is_contract_path(name) ? load(name) : load_by_name(name);
     if (!contract) throw unknown_kernel(name);
     contracts.push_back(std::move(contract));

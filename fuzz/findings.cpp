@@ -19,10 +19,11 @@ namespace fs = std::filesystem;
 namespace {
 constexpr const char* kStep = "led there: ";
 constexpr const char* kStoredAt = "the worst element is stored at ";
+constexpr const char* kOrigin = "the value is first read at ";
 }
 
 bool FindingSet::add(Finding finding, int64_t order) {
-  const auto [at, fresh] = entries_.try_emplace(finding.identity());
+  const auto [at, fresh] = entries_.try_emplace(finding.cause());
   Entry& entry = at->second;
   ++entry.seen;
   if (fresh || order < entry.order) {
@@ -33,8 +34,8 @@ bool FindingSet::add(Finding finding, int64_t order) {
 }
 
 void FindingSet::merge(FindingSet other) {
-  for (auto& [identity, theirs] : other.entries_) {
-    const auto [at, fresh] = entries_.try_emplace(identity, theirs);
+  for (auto& [cause, theirs] : other.entries_) {
+    const auto [at, fresh] = entries_.try_emplace(cause, theirs);
     if (fresh) continue;
     Entry& ours = at->second;
     ours.seen += theirs.seen;
@@ -47,7 +48,7 @@ void FindingSet::merge(FindingSet other) {
 
 std::vector<FindingSet::Entry> FindingSet::sorted() const {
   std::vector<Entry> all;
-  for (const auto& [identity, entry] : entries_) all.push_back(entry);
+  for (const auto& [cause, entry] : entries_) all.push_back(entry);
   std::sort(all.begin(), all.end(), [](const Entry& a, const Entry& b) {
     const auto key = [](const Entry& e) {
       return std::tuple(e.order, cause_rank(e.finding.kind), e.finding.identity());
@@ -79,6 +80,7 @@ std::vector<std::string> finding_comments(const std::string& found_by, const Fin
     comments.push_back(kStoredAt + fs::path(finding.stored_file).filename().string() + ":" +
                        std::to_string(finding.stored_line));
   }
+  if (!finding.origin.empty()) comments.push_back(kOrigin + finding.origin);
   for (const Step& step : finding.steps) comments.push_back(kStep + step.text());
   comments.push_back(finding.message);
   return comments;
@@ -92,6 +94,7 @@ void read_places(const std::vector<std::string>& comments, Finding& finding) {
       finding.steps.push_back(std::move(step));
       continue;
     }
+    if (comment.starts_with(kOrigin)) finding.origin = comment.substr(std::strlen(kOrigin));
     const size_t colon = comment.rfind(':');
     if (!comment.starts_with(kStoredAt) || colon == std::string::npos) continue;
     finding.stored_file = comment.substr(std::strlen(kStoredAt), colon - std::strlen(kStoredAt));

@@ -9,7 +9,7 @@
 
 namespace assay {
 
-/// The first finding of each identity, by the order of its case; equal whatever the threads did.
+/// The first finding of each cause, by the order of its case; equal whatever the threads did.
 class FindingSet {
  public:
   struct Entry {
@@ -17,10 +17,10 @@ class FindingSet {
     int64_t order = 0;  ///< number of the case that showed it first
     int64_t seen = 0;
   };
-  /// Returns true when the identity is new.
+  /// Returns true when the cause is new.
   bool add(Finding finding, int64_t order);
   void merge(FindingSet other);
-  bool contains(const Finding& finding) const { return entries_.contains(finding.identity()); }
+  bool contains(const Finding& finding) const { return entries_.contains(finding.cause()); }
   size_t size() const { return entries_.size(); }
   /// In order of the first case; those of one case by cause.
   std::vector<Entry> sorted() const;
@@ -36,10 +36,10 @@ std::string slug(const Finding& finding);
 /// Before the identity of another finding that the same case shows, in a case file's comments.
 inline const std::string kCauseComment = "with, in the same case: ";
 /// The comments of a finding's case file: who found it, where a mismatch's worst element was
-/// stored, the message.
+/// stored or an undefined value first read, the message.
 std::vector<std::string> finding_comments(const std::string& found_by, const Finding& finding);
-/// Takes the stored place and the steps out of such comments, each step as its text; leaves
-/// `finding` alone when they name none.
+/// Takes the stored place, the origin and the steps out of such comments, each step as its text;
+/// leaves `finding` alone when they name none.
 void read_places(const std::vector<std::string>& comments, Finding& finding);
 
 /// Creates a folder and those above it; throws InputError naming it when that fails.

@@ -260,8 +260,12 @@ std::vector<Lint> unreachable_sizes(const Contract& contract) {
 }
 
 std::vector<Lint> variants_that_fail(const Contract& contract) {
-  std::vector<Lint> out;
-  std::set<std::string> seen;
+  struct Failure {
+    std::string variant, message;
+    int64_t variants = 0;
+  };
+  std::vector<Failure> failures;           // in the order in which they are met
+  std::map<std::string, size_t> by_place;  // an error names types and values, which differ
   for (const Variant& variant : pairwise_variants(contract)) {
     try {
       for (size_t launch = 0; launch < contract.launches.size(); ++launch) {
@@ -270,10 +274,21 @@ std::vector<Lint> variants_that_fail(const Contract& contract) {
     } catch (const InputError& error) {
       std::string message = error.what();
       message = message.substr(0, message.find('\n'));
-      if (!seen.insert(message).second) continue;
-      out.push_back(
-          {contract.source.where, "compile", variant.text() + " does not compile: " + message});
+      const SourceLocation& where = error.where();
+      const std::string place = where.line > 0 ? where.text() : message;
+      const auto [at, fresh] = by_place.try_emplace(place, failures.size());
+      if (fresh) failures.push_back({variant.text(), message});
+      ++failures[at->second].variants;
     }
+  }
+  std::vector<Lint> out;
+  for (const Failure& one : failures) {
+    const int64_t others = one.variants - 1;
+    const std::string who = one.variant.empty() ? "the kernel" : one.variant;
+    out.push_back({contract.source.where, "compile",
+                   who + (others > 0 ? " and " + counted(others, "other variant") + " do not compile: "
+                                     : " does not compile: ") +
+                       one.message});
   }
   return out;
 }

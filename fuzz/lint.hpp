@@ -57,8 +57,18 @@ std::vector<Lint> sizes_with_errors(const Contract& contract, const std::vector<
 /// forbid it.
 std::vector<Lint> aliases_never_made(const Contract& contract, const std::vector<Case>& cases);
 
-/// Runs the cases on the emulator: cases that cannot run, launches that break a limit, failures that
-/// more than half of them show, nothing that was judged, policies that matter and are missing.
-std::vector<Lint> failing_runs(const Contract& contract, const std::vector<Case>& cases);
+struct Runs {
+  /// Cases that cannot run, launches that break a limit, failures that more than half of the cases
+  /// show, nothing that was judged, policies that matter and are missing.
+  std::vector<Lint> lints;
+  int64_t cases = 0;       ///< that ran and have elements
+  int64_t failing = 0;     ///< of them
+  std::string most_often;  ///< the failure that most of those show: "mismatch: y: ..."
+};
+/// Runs the cases on the emulator.
+Runs failing_runs(const Contract& contract, const std::vector<Case>& cases);
+
+/// What each case does on the emulator: "passes", "fails: mismatch: ...", "is not judged: ...".
+std::vector<std::string> outcomes_of(const Contract& contract, const std::vector<Case>& cases);
 
 }  // namespace assay

@@ -96,14 +96,19 @@ Trial run_trial(const Contract& contract, const std::vector<Case>& cases) {
   return trial;
 }
 
-/// The failure that most cases show, where more than half of them fail: then the contract and the
-/// kernel do not belong together, or the kernel is wrong everywhere.
-void add_failing(const Contract& contract, Trial& trial, std::vector<Lint>& out) {
-  if (2 * trial.failing <= trial.with_elements) return;
+/// The failure that most cases show; nullptr where none fails.
+const Finding* most_often(const Trial& trial) {
   const auto most = std::max_element(
       trial.findings.begin(), trial.findings.end(),
       [](const auto& a, const auto& b) { return a.second.first < b.second.first; });
-  const Finding& f = most->second.second;
+  return most == trial.findings.end() ? nullptr : &most->second.second;
+}
+
+/// Where more than half of the cases fail, the contract and the kernel do not belong together, or
+/// the kernel is wrong everywhere.
+void add_failing(const Contract& contract, Trial& trial, std::vector<Lint>& out) {
+  if (2 * trial.failing <= trial.with_elements) return;
+  const Finding& f = *most_often(trial);
   std::string message = std::to_string(trial.failing) + " of " +
                         counted(trial.with_elements, "case") +
                         " with elements fail, most often: " + f.kind + ": " + f.message;
@@ -124,10 +129,8 @@ void add_unjudged(const Contract& contract, const Trial& trial, std::vector<Lint
     message += ": the outputs never have an element";
     if (!contract.sizes.empty()) where = contract.sizes.front().where;
   }
-  const auto most =
-      std::max_element(trial.counts.unjudged.begin(), trial.counts.unjudged.end(),
-                       [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (trial.with_elements > 0 && most != trial.counts.unjudged.end()) message += ": " + most->first;
+  if (trial.with_elements > 0 && !trial.counts.unjudged.empty())
+    message += ": " + trial.counts.why_unjudged();
   out.push_back({where, "unjudged", message});
 }
 
@@ -205,10 +208,12 @@ std::vector<Lint> aliases_never_made(const Contract& contract, const std::vector
   return out;
 }
 
-std::vector<Lint> failing_runs(const Contract& contract, const std::vector<Case>& cases) {
+Runs failing_runs(const Contract& contract, const std::vector<Case>& cases) {
   Trial trial = run_trial(contract, cases);
-  std::vector<Lint> out = trial.refused;
-  if (!out.empty()) return out;
+  Runs runs{trial.refused, trial.with_elements, trial.failing, ""};
+  if (const Finding* f = most_often(trial)) runs.most_often = f->kind + ": " + f->message;
+  std::vector<Lint>& out = runs.lints;
+  if (!out.empty()) return runs;
   for (const auto& [reason, count] : trial.counts.skipped) {
     out.push_back({contract.source.where, "unsupported",
                    counted(count, "case") + " of " + std::to_string(trial.counts.cases) +
@@ -225,6 +230,27 @@ std::vector<Lint> failing_runs(const Contract& contract, const std::vector<Case>
                    "a policy that matters here is missing, add under "
                    "[policy]: " +
                        line});
+  }
+  return runs;
+}
+
+std::vector<std::string> outcomes_of(const Contract& contract, const std::vector<Case>& cases) {
+  std::vector<std::string> out;
+  const std::unique_ptr<Device> device = make_ptx_device();
+  Checker checker(contract, *device);
+  for (const Case& c : cases) {
+    try {
+      const CheckResult result = checker.check(c);
+      if (!result.findings.empty()) {
+        const Finding& f = result.findings.front();
+        out.push_back("fails: " + f.kind + ": " + f.message);
+      } else {
+        out.push_back(result.outcome == Outcome::skipped ? "is not judged: " + result.skipped
+                                                         : "passes");
+      }
+    } catch (const InputError& error) {
+      out.push_back("cannot run: " + without_place(error));
+    }
   }
   return out;
 }

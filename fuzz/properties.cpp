@@ -194,6 +194,7 @@ ComparedRun compare_runs(const Instance& base, const Run& base_run, const Variat
                          const Run& other, bool only_exact) {
   ComparedRun result;
   result.text = variation.text;
+  result.own = variation.own;
   const Variant variant = base.the_case.variant();
   for (const Tensor& theirs : variation.instance.tensors) {
     if (!theirs.is_judged() || !theirs.present) continue;

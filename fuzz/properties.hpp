@@ -24,12 +24,15 @@ struct PropertyDifference {
 
 /// One other run, as it came out.
 struct ComparedRun {
-  std::string text;  ///< what differs: Variation::text
+  std::string text;  ///< what it is: Variation::text
+  std::string own;   ///< what the case's own run is beside it: Variation::own
   /// Why it ended before its outputs could be compared; "" when it completed.
   std::string ended;
   int64_t compared = 0;  ///< elements that were compared bit by bit
   std::optional<PropertyDifference> difference;
   std::vector<Coverage> coverage;  ///< of the other run, where the case's own has it
+  /// Derived values and launches that are others than in the case's own run: "S = 4, here 1".
+  std::vector<std::string> differs;
 };
 
 /// What came of a case's property.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "fuzz/program_name.hpp"
 #include "fuzz/text_table.hpp"
 
 namespace assay {
@@ -52,6 +53,18 @@ int64_t KernelReport::skipped_cases() const {
   return sum;
 }
 
+int64_t KernelReport::unjudged_cases() const {
+  int64_t sum = 0;
+  for (const auto& [reason, count] : unjudged) sum += count;
+  return sum;
+}
+
+std::string KernelReport::why_unjudged() const {
+  const auto most = std::max_element(unjudged.begin(), unjudged.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == unjudged.end() ? "" : most->first;
+}
+
 void KernelReport::withdraw_subnormals() {
   if (mismatches == 0) return;
   std::erase_if(notes, [](const std::string& note) {
@@ -65,6 +78,19 @@ int64_t KernelReport::compared_cases() const {
   return sum;
 }
 
+void KernelReport::add_reached(const Case& c, const Instance& instance) {
+  if (ran_anything(instance)) variants.insert(c.variant().text());
+  for (const auto& [size, value] : c.sizes) {
+    int64_t& most = largest_sizes[size];
+    most = std::max(most, value);
+  }
+  for (const Tensor& tensor : instance.tensors) {
+    if (tensor.is_scalar() || !tensor.present) continue;
+    int64_t& most = largest_operands[tensor.spec->name];
+    most = std::max(most, tensor.elements());
+  }
+}
+
 void KernelReport::add(const Case& c, const CheckResult& result, double spent) {
   ++cases;
   seconds += spent;
@@ -72,19 +98,11 @@ void KernelReport::add(const Case& c, const CheckResult& result, double spent) {
     ++skipped[result.skipped];
   } else {
     if (result.outcome == Outcome::skipped) ++unjudged[result.skipped];
-    if (ran_anything(*result.instance)) variants.insert(c.variant().text());
-    for (const auto& [size, value] : c.sizes) {
-      int64_t& most = largest_sizes[size];
-      most = std::max(most, value);
-    }
-    for (const Tensor& tensor : result.instance->tensors) {
-      if (tensor.is_scalar() || !tensor.present) continue;
-      int64_t& most = largest_operands[tensor.spec->name];
-      most = std::max(most, tensor.elements());
-    }
+    const bool refused = result.run.status == RunStatus::refused;  // then nothing ran
+    if (!refused) add_reached(c, *result.instance);
   }
   if (result.property && !result.property->runs.empty()) ++properties[result.property->property];
-  judged += result.verdict.judged;
+  judged += result.verdict.judged - result.verdict.no_bound;
   wrong_memory += std::any_of(result.findings.begin(), result.findings.end(), is_wrong_memory);
   if (is_ordinary(c)) {
     ordinary += result.verdict.judged;
@@ -169,7 +187,8 @@ std::vector<std::string> unproven(const Report& report) {
   // Zero cases never pass, nor do cases without an element.
   std::vector<std::string> names;
   for (const KernelReport& kernel : report.kernels) {
-    if (kernel.judged == 0 && kernel.skipped_cases() == 0) names.push_back(kernel.kernel);
+    const bool ran_unjudged = kernel.nothing_judged() || kernel.skipped_cases() > 0;
+    if (kernel.judged == 0 && !ran_unjudged) names.push_back(kernel.kernel);
   }
   return names;
 }
@@ -196,12 +215,18 @@ void group_by_cause(std::vector<FiledFinding>& findings) {
         return std::any_of(group.begin(), group.end(), matches);
       });
     };
-    auto home = group_with(names_cause);
-    filed.with_above = home == groups.end() ? "" : "in the same case";
-    if (home == groups.end()) {
-      home = group_with(same_line);
-      filed.with_above = home == groups.end() ? "" : "at the same line";
-    }
+    const auto same_origin = [&](const FiledFinding& other) {
+      return !f.origin.empty() && f.cause() == other.finding.cause();
+    };
+    auto home = groups.end();
+    const auto try_group = [&](const auto& matches, const char* why) {
+      if (home != groups.end()) return;
+      home = group_with(matches);
+      if (home != groups.end()) filed.with_above = why;
+    };
+    try_group(same_origin, "of the same origin");
+    try_group(names_cause, "in the same case");
+    try_group(same_line, "at the same line");
     if (home == groups.end()) home = groups.emplace(groups.end());
     home->push_back(std::move(filed));
   }
@@ -245,14 +270,31 @@ Exit Report::exit() const {
   if (command == Command::list) return Exit::clean;
   if (new_findings() > 0) return Exit::findings;
   if (proves_nothing()) return Exit::bad_input;
-  return skipped_cases() > 0 ? Exit::skipped : Exit::clean;
+  const bool searches = command == Command::smoke || command == Command::fuzz;
+  const bool unjudged = searches && std::any_of(kernels.begin(), kernels.end(), [](const auto& k) {
+                          return k.nothing_judged();
+                        });
+  return skipped_cases() > 0 || unjudged ? Exit::skipped : Exit::clean;
 }
+
+namespace {
+
+/// The case, and its contract where `repro` would not find it by itself.
+std::string arguments_of(const FiledFinding& filed) {
+  const bool ours = filed.contract.starts_with(std::string(ASSAY_SOURCE_DIR) + "/");
+  return shell_word(filed.case_file) + (ours ? "" : " --contract " + shell_word(filed.contract));
+}
+
+}  // namespace
 
 std::string repro_command(const FiledFinding& filed) {
   if (filed.case_file.empty()) return "";
-  const bool ours = filed.contract.starts_with(std::string(ASSAY_SOURCE_DIR) + "/");
-  return "assay repro " + shell_word(filed.case_file) +
-         (ours ? "" : " --contract " + shell_word(filed.contract)) + filed.flags;
+  return program_name() + " repro " + arguments_of(filed) + filed.flags;
+}
+
+std::string shrink_command(const FiledFinding& filed) {
+  return program_name() + " shrink " + arguments_of(filed) + " --out " +
+         shell_word(filed.case_file);
 }
 
 }  // namespace assay

@@ -57,7 +57,7 @@ struct KernelReport {
   std::string kernel;
   std::string contract;  ///< path of the contract file
   int64_t cases = 0;
-  int64_t judged = 0;              ///< elements
+  int64_t judged = 0;              ///< elements, without those that have no documented bound
   int64_t wrong_memory = 0;        ///< cases with accesses out of place or of undefined values
   int64_t mismatches = 0;          ///< cases with wrong elements
   std::set<std::string> variants;  ///< variants that ran, as text
@@ -80,9 +80,18 @@ struct KernelReport {
   std::optional<CalibratedKernel> calibrated;  ///< `assay calibrate` only
 
   int64_t skipped_cases() const;
-  int64_t compared_cases() const;  ///< sum of `properties`
+  int64_t unjudged_cases() const;
+  /// Cases ran, and none had a judged element.
+  bool nothing_judged() const { return judged == 0 && !unjudged.empty(); }
+  /// Some were judged, but more than half of those that ran were not.
+  bool mostly_unjudged() const {
+    return judged > 0 && 2 * unjudged_cases() > cases - skipped_cases();
+  }
+  std::string why_unjudged() const;  ///< the reason of most of `unjudged`; "" without any
+  int64_t compared_cases() const;    ///< sum of `properties`
   double weak_share() const { return ordinary > 0 ? double(weak) / double(ordinary) : 0; }
   void add(const Case& c, const CheckResult& result, double seconds);
+  void add_reached(const Case& c, const Instance& instance);
   void add(const KernelReport& other);
   /// A kernel that is wrong whatever is flushed is not asked for the policy on subnormals.
   void withdraw_subnormals();
@@ -100,7 +109,8 @@ struct FiledFinding {
   bool known = false;     ///< an entry of corpus/KERNEL/open says so: listed, no failure
   bool shrunk = true;     ///< no simpler case fails in the same way; false: a limit came first
   std::string cause;      ///< identity of the first cause in its case when that is another; or ""
-  /// Why it has one cause, likely, with the one before it: "in the same case", "at the same line".
+  /// Why it has one cause, likely, with the one before it: "in the same case", "at the same line",
+  /// "of the same origin".
   std::string with_above;
   std::string flags;  ///< that `repro` needs to show it, " --fmad off"; usually ""
 };
@@ -146,7 +156,8 @@ struct Report {
   Command command = Command::smoke;
   uint64_t seed = 0;
   double seconds = 0;
-  int jobs = 1;  ///< workers, over which the kernels' seconds are summed
+  double shrinking_seconds = 0;  ///< of them, after the cases ran: findings made smaller and filed
+  int jobs = 1;                  ///< workers, over which the kernels' seconds are summed
   std::vector<KernelReport> kernels;
   std::vector<FiledFinding> findings;
   std::vector<PairReport> pairs;  ///< score only
@@ -156,15 +167,16 @@ struct Report {
   int64_t compared_cases() const;
   int64_t variants_reached() const;
   int64_t variants_total() const;
-  /// Whether a kernel had no judged element although the device skipped nothing.
+  /// Whether a kernel had no element to judge although the device skipped nothing.
   bool proves_nothing() const;
   int64_t new_findings() const;  ///< without the known ones
   int64_t causes() const;        ///< of them, those that are not `with_above`
   Exit exit() const;
 };
 
-/// Puts each finding after the one that is likely to cause it: the one that its case showed first,
-/// or for a checker's finding the one nearest to a cause at its line. Sets `with_above`.
+/// Puts each finding after the one that is likely to cause it: the one of the same origin, the one
+/// that its case showed first, or for a checker's finding the one nearest to a cause at its line.
+/// Sets `with_above`.
 void group_by_cause(std::vector<FiledFinding>& findings);
 
 std::string text_report(const Report& report);    ///< table and one-line verdict
@@ -187,11 +199,12 @@ void note_arguments(const Contract& contract, KernelReport& kernel);
 /// Names the properties of the contract that no case was compared by.
 void note_properties(const Contract& contract, KernelReport& kernel);
 
-/// The kernels of smoke and fuzz without a judged element although nothing was skipped as
-/// unsupported: of them nothing is proven.
+/// The kernels of which no case had an element to judge, and none was skipped as unsupported: of
+/// them nothing is proven.
 std::vector<std::string> unproven(const Report& report);
 
-/// How to repeat a finding, to be typed in a shell.
+/// How to repeat a finding, and how to make its case smaller, to be typed in a shell.
 std::string repro_command(const FiledFinding& filed);
+std::string shrink_command(const FiledFinding& filed);
 
 }  // namespace assay

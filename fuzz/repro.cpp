@@ -8,6 +8,7 @@
 #include "fuzz/findings.hpp"
 #include "fuzz/log.hpp"
 #include "fuzz/program.hpp"
+#include "fuzz/program_name.hpp"
 #include "fuzz/shrink.hpp"
 #include "fuzz/text_table.hpp"
 #include "fuzz/workers.hpp"
@@ -44,7 +45,7 @@ OpenedCase open_case(const Options& options) {
 }
 
 std::string repeat_command(const Options& options) {
-  return "assay repro " + shell_word(options.file) +
+  return program_name() + " repro " + shell_word(options.file) +
          (options.contract.empty() ? "" : " --contract " + shell_word(options.contract)) +
          (options.device == "ptx" ? "" : " --device " + options.device) +
          repro_flags(options.adversarial, options.contraction);
@@ -73,6 +74,7 @@ Exit run_repro(const Options& options, Streams streams) {
     FiledFinding filed{finding, options.file, opened.contract->path};
     filed.flags = repro_flags(options.adversarial, options.contraction);
     opened.checker->locate(result, filed.finding);
+    if (!report.findings.empty()) filed.with_above = "in the same case";
     report.findings.push_back(std::move(filed));
   }
   if (options.json || options.format == Format::junit) {

@@ -15,14 +15,14 @@ namespace {
 /// have another cause, and convinces nobody.
 constexpr double kBlatant = 8;
 
-/// The failure `identity` as case `c` shows it, or nothing. A case that cannot be built or compiled
-/// fails differently. `times`: what a mismatch must exceed its allowance by.
-std::optional<Finding> same_failure(Checker& checker, const Case& c, const std::string& identity,
+/// The failure of that cause() as case `c` shows it, or nothing. A case that cannot be built or
+/// compiled fails differently. `times`: what a mismatch must exceed its allowance by.
+std::optional<Finding> same_failure(Checker& checker, const Case& c, const std::string& cause,
                                     double times) {
   try {
     const CheckResult result = checker.check(c);
     for (const Finding& f : result.findings) {
-      if (f.identity() != identity) continue;
+      if (f.cause() != cause) continue;
       if (f.kind == "mismatch" && result.verdict.worst_times < times) break;
       return f;
     }
@@ -47,7 +47,7 @@ class Clock {
 }  // namespace
 
 ShrinkResult shrink(Checker& checker, const Finding& finding, const ShrinkLimits& limits) {
-  const std::string identity = finding.identity();
+  const std::string cause = finding.cause();
   const Clock clock(limits.seconds);
   ShrinkResult result{finding.the_case, finding};
   result.the_case.recorded = {};
@@ -61,7 +61,7 @@ ShrinkResult shrink(Checker& checker, const Finding& finding, const ShrinkLimits
       if (result.checks >= limits.checks || clock.over()) return false;
       if (!tried.insert(print_case(simpler)).second) continue;
       ++result.checks;
-      if (auto same = same_failure(checker, simpler, identity, times)) {
+      if (auto same = same_failure(checker, simpler, cause, times)) {
         result.the_case = std::move(simpler);
         result.finding = std::move(*same);
         return true;
@@ -72,9 +72,11 @@ ShrinkResult shrink(Checker& checker, const Finding& finding, const ShrinkLimits
   };
   while (step()) ++result.accepted;
 
+  // What breaks a launch's limit is found as its smallest numbers already.
+  result.fixpoint |= finding.kind == name(DiagnosticKind::launch_limit);
   const CheckResult last = checker.check(result.the_case);
   for (const Finding& f : last.findings) {
-    if (f.identity() != identity) continue;
+    if (f.cause() != cause) continue;
     result.the_case.recorded = recorded_of(f, last);
     result.finding = f;
     checker.locate(last, result.finding);

@@ -202,14 +202,14 @@ std::vector<FiledFinding> file_findings(const Options& options, const FindingSet
                                         const std::vector<ContractPtr>& contracts,
                                         std::function<double()> left) {
   std::vector<FiledFinding> filed;
-  int64_t previous = -1;
   Workbench bench(options.device);
   for (const FindingSet::Entry& entry : findings.sorted()) {
     const Contract& contract = contract_named(contracts, entry.finding.kernel);
     ShrinkLimits limits = kQuickShrink;
     const double share = left() / static_cast<double>(findings.size() - filed.size());
     limits.seconds = std::clamp(share, 0.01, limits.seconds);
-    ShrinkResult smaller = shrink(bench.checker(contract), entry.finding, limits);
+    Checker& checker = bench.checker(contract);
+    ShrinkResult smaller = shrink(checker, entry.finding, limits);
     smaller.the_case.comments =
         finding_comments("found by `assay smoke --seed " + std::to_string(options.seed) +
                              "`, case " + std::to_string(entry.order),
@@ -218,12 +218,12 @@ std::vector<FiledFinding> file_findings(const Options& options, const FindingSet
                      out_folder(options, contract) + "/" + slug(entry.finding) + ".case",
                      contract.path, entry.seen};
     one.shrunk = smaller.fixpoint;
-    if (entry.order == previous) one.with_above = "in the same case";
-    previous = entry.order;
+    one.cause = first_cause(checker.check(smaller.the_case), smaller.finding);
     write_file(one.case_file, print_case(smaller.the_case));
     one.known = known_identities(contract).contains(entry.finding.identity());
     filed.push_back(std::move(one));
   }
+  group_by_cause(filed);
   return filed;
 }
 
@@ -240,12 +240,14 @@ Exit run_smoke(const Options& options, Streams streams) {
   report.command = Command::smoke;
   report.seed = options.seed;
   report.jobs = worker_count(options);
+  const double checked = run.spent();
   report.findings = file_findings(options, tally.findings, contracts, [&] {
     return options.seconds ? *options.seconds + kOverTime - run.spent() : HUGE_VAL;
   });
   file_unjudged(options, contracts, tally);
   report.kernels = std::move(tally.kernels);
   report.seconds = run.spent();
+  report.shrinking_seconds = report.seconds - checked;
   return conclude(report, options, streams);
 }
 

@@ -41,9 +41,8 @@ ContractPtr load_one(const std::string& kernel) {
 
 /// How a case file names the first cause that its case shows, where that is not its finding.
 std::vector<std::string> cause_comment(const CheckResult& result, const Finding& finding) {
-  if (result.findings.empty()) return {};
-  const std::string first = result.findings.front().identity();
-  if (first == finding.identity()) return {};
+  const std::string first = first_cause(result, finding);
+  if (first.empty()) return {};
   return {kCauseComment + first};
 }
 

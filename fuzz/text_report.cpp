@@ -29,7 +29,8 @@ int64_t findings_of(const Report& report, const KernelReport& kernel) {
 std::string kernel_table(const Report& report) {
   std::vector<std::vector<std::string>> rows{
       {"kernel", "cases", "variants", "skipped", "weak %", "findings",
-       report.jobs > 1 ? "seconds of " + std::to_string(report.jobs) + " jobs" : "seconds"}};
+       std::string(report.command == Command::smoke ? "seconds checking" : "seconds") +
+           (report.jobs > 1 ? ", " + std::to_string(report.jobs) + " jobs" : "")}};
   for (const KernelReport& kernel : report.kernels) {
     std::vector<std::string> row{kernel.kernel, std::to_string(kernel.cases)};
     row.push_back(variants_text(kernel));
@@ -101,9 +102,7 @@ std::string finding_text(const FiledFinding& filed) {
   if (const std::string command = repro_command(filed); !command.empty()) {
     text += "  " + command + "\n";
     if (!filed.shrunk) {
-      text += "  not shrunk fully: assay shrink" +
-              repro_command(filed).substr(std::string("assay repro").size()) + " --out " +
-              shell_word(filed.case_file) + "\n";
+      text += "  not shrunk fully: " + shrink_command(filed) + "\n";
     }
   }
   return text;
@@ -128,12 +127,36 @@ std::string notes_text(const Report& report) {
   return text;
 }
 
+/// Where most cases of a kernel had nothing judged, a clean run says little.
+std::string clean_text(const Report& report) {
+  std::string text = "clean";
+  for (const KernelReport& kernel : report.kernels) {
+    if (!kernel.mostly_unjudged()) continue;
+    text += (text == "clean" ? " as far as it was judged, but not judged were " : ", ") +
+            std::to_string(kernel.unjudged_cases()) + " of " + counted(kernel.cases, "case") +
+            " of " + kernel.kernel + " (" + kernel.why_unjudged() + ")";
+  }
+  return text;
+}
+
+std::string skipped_text(const Report& report) {
+  std::string text;
+  if (report.skipped_cases() > 0)
+    text = counted(report.skipped_cases(), "case") + " skipped as unsupported";
+  for (const KernelReport& kernel : report.kernels) {
+    if (!kernel.nothing_judged()) continue;
+    text += (text.empty() ? "" : ", and ") + std::string("no case of ") + kernel.kernel +
+            " was judged (" + kernel.why_unjudged() + ")";
+  }
+  return text;
+}
+
 std::string verdict_text(const Report& report) {
   std::string text;
   const int64_t fresh = report.new_findings();
   switch (report.exit()) {
     case Exit::clean:
-      text = "clean";
+      text = clean_text(report);
       break;
     case Exit::findings:
       text = counted(fresh, "finding");
@@ -142,8 +165,7 @@ std::string verdict_text(const Report& report) {
       }
       break;
     case Exit::skipped:
-      text =
-          "no findings, but " + counted(report.skipped_cases(), "case") + " skipped as unsupported";
+      text = "no findings, but " + skipped_text(report);
       break;
     default:
       text = "no element of " + counted(static_cast<int64_t>(unproven(report).size()), "kernel") +
@@ -152,14 +174,17 @@ std::string verdict_text(const Report& report) {
   }
   const int64_t known = static_cast<int64_t>(report.findings.size()) - fresh;
   if (known > 0) text += format_text(" (%lld known)", static_cast<long long>(known));
+  std::string seconds = format_text("%.1f s", report.seconds);
+  if (report.shrinking_seconds >= 0.1 && !report.findings.empty())
+    seconds += format_text(" (%.1f of them shrinking)", report.shrinking_seconds);
   return text + ": " + counted(report.cases(), "case") + " of " +
          counted(static_cast<int64_t>(report.kernels.size()), "kernel") +
          (report.compared_cases() > 0
               ? ", " + std::to_string(report.compared_cases()) + " compared by a property"
               : "") +
-         format_text(", %lld of %lld variants reached, in %.1f s, seed %llu\n",
+         format_text(", %lld of %lld variants reached, in %s, seed %llu\n",
                      static_cast<long long>(report.variants_reached()),
-                     static_cast<long long>(report.variants_total()), report.seconds,
+                     static_cast<long long>(report.variants_total()), seconds.c_str(),
                      static_cast<unsigned long long>(report.seed));
 }
 

@@ -12,6 +12,14 @@ std::string format_text(const char* text, ...) __attribute__((format(printf, 1, 
 /// "1 case", "2 cases".
 std::string counted(int64_t count, const char* noun);
 
+/// "[16, 1, 1]".
+template <typename List>
+std::string bracketed(const List& values) {
+  std::string text = "[";
+  for (int64_t value : values) text += (text.size() > 1 ? ", " : "") + std::to_string(value);
+  return text + "]";
+}
+
 /// A word as a POSIX shell takes it back: in single quotes where it holds more than plain
 /// characters.
 std::string shell_word(const std::string& word);

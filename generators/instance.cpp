@@ -180,8 +180,11 @@ void Resolver::resolve_choices() {
       the_case().knobs[knob.name] = knob.values[0];
     } else if (std::find(knob.values.begin(), knob.values.end(), found->second) ==
                knob.values.end()) {
+      std::string known;
+      for (const int64_t value : knob.values)
+        known += (known.empty() ? "" : ", ") + std::to_string(value);
       fail("knobs." + knob.name, "kernel '" + contract_.name + "' has no " + knob.name + "=" +
-                                     std::to_string(found->second));
+                                     std::to_string(found->second) + "; it has " + known);
     }
     out_.names[knob.name] = the_case().knobs[knob.name];
   }

@@ -78,6 +78,16 @@ bool has_outputs(const Instance& instance) {
   });
 }
 
+SourceLocation place_of(const LaunchSpec& launch, std::string_view number) {
+  for (const LaunchNumber one : kLaunchNumbers) {
+    if (name(one) != number) continue;
+    const auto expressions = expressions_of(launch, one);
+    if (!expressions.empty() && expressions.front()->where.line > 0)
+      return expressions.front()->where;
+  }
+  return launch.where;
+}
+
 std::string_view name(LaunchNumber number) {
   static constexpr std::array<std::string_view, kLaunchNumbers.size()> kNames{
       "grid.x", "grid.y", "grid.z", "block.x", "block.y", "block.z", "threads", "shared"};

@@ -26,6 +26,9 @@ int64_t value_of(const ResolvedLaunch& launch, LaunchNumber number);
 /// The greatest that the contract's target admits.
 int64_t most_of(LaunchNumber number, const Contract& contract);
 
+/// Where a launch states the number of that name(); the launch itself where it states none.
+SourceLocation place_of(const LaunchSpec& launch, std::string_view number);
+
 /// Names of sizes, choices, derived values and operands from which a number of a launch comes, and
 /// of which `require` and its `when` speak, through derived values, scalars and shapes.
 std::vector<std::string> launch_sources(const Contract& contract, int launch, LaunchNumber number);

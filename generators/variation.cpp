@@ -100,9 +100,11 @@ Variations vary_rows(const Instance& base, const Property& stated) {
   Variation run{std::move(*instance)};
   run.dimension = stated.of;
   run.first = first;
-  run.text = size + "=" + std::to_string(count) + ", " + std::to_string(first) +
-             (count > 1 ? " to " + std::to_string(first + count - 1) : "") + " of the " +
-             std::to_string(rows);
+  const std::string which = std::to_string(first), all = std::to_string(rows);
+  run.text = count == 1
+                 ? "row " + which + " alone"
+                 : "a batch of rows " + which + " to " + std::to_string(first + count - 1);
+  run.own = count == 1 ? "as row " + which + " of " + all + " it" : "the batch of " + all;
   return {{std::move(run)}, ""};
 }
 
@@ -112,12 +114,16 @@ Variations vary_schedule(const Instance& base) {
   other.instance.the_case = plain_case(base);
   Variation again = other;
   again.text = "the same run again";
+  again.own = "the first one";
   Case& c = other.instance.the_case;
   c.block_seed = static_cast<uint64_t>(property.numbers.at("blocks"));
   c.warp_seed = static_cast<uint64_t>(property.numbers.at("warps"));
-  other.text = "block order " + std::to_string(c.block_seed) + " and warp schedule " +
-               std::to_string(c.warp_seed) + " for " + std::to_string(base.the_case.block_seed) +
-               " and " + std::to_string(base.the_case.warp_seed);
+  const auto order = [](const Case& of) {
+    return "(blocks " + std::to_string(of.block_seed) + ", warps " + std::to_string(of.warp_seed) +
+           ")";
+  };
+  other.text = "another order of blocks and warps " + order(c);
+  other.own = "the case's own " + order(base.the_case);
   return {{std::move(other), std::move(again)}, ""};
 }
 
@@ -139,17 +145,19 @@ Variations vary_padding(const Instance& base) {
   Derivation derivation;
   derivation.poison = *parse_poison(base.the_case.property.poison);
   run.instance.derivation = std::make_shared<const Derivation>(std::move(derivation));
-  run.text = "padding and dead entries hold " + base.the_case.property.poison + ", not NaN";
+  run.text = "padding that holds " + base.the_case.property.poison;
+  run.own = "padding that holds NaN";
   return {{std::move(run)}, ""};
 }
 
-/// Another case of the same values; `text` says what differs.
-Variations vary_case(const Instance& base, const Case& c, std::string text) {
+/// Another case of the same values; `text` and `own` as in Variation.
+Variations vary_case(const Instance& base, const Case& c, std::string text, std::string own) {
   std::optional<Instance> instance = if_valid(*base.contract, c);
   if (!instance || !shapes_match(base, *instance, ""))
     return none("the contract admits no such case: " + text);
   Variation run{std::move(*instance)};
   run.text = std::move(text);
+  run.own = std::move(own);
   run.is_plain = true;
   return {{std::move(run)}, ""};
 }
@@ -161,21 +169,23 @@ Variations vary_layout(const Instance& base) {
   }
   Case c = plain_case(base);
   c.layouts.clear();
-  return vary_case(base, c, "every operand contiguous");
+  return vary_case(base, c, "a run with every operand contiguous", "the case's layout");
 }
 
 Variations vary_knobs(const Instance& base) {
   Case c = plain_case(base);
-  std::string text;
+  std::string text, own;
   for (const auto& [knob, value] : base.the_case.property.numbers) {
-    if (c.knobs[knob] != value)
-      text += (text.empty() ? "" : ", ") + knob + "=" + std::to_string(value) + " for " +
-              std::to_string(c.knobs[knob]);
+    if (c.knobs[knob] != value) {
+      const std::string comma = text.empty() ? "" : ", ";
+      text += comma + knob + "=" + std::to_string(value);
+      own += comma + knob + "=" + std::to_string(c.knobs[knob]);
+    }
     c.knobs[knob] = value;
   }
   if (text.empty()) return none("the knobs are the same");
   if (!c.blocks.empty()) return none("a few blocks run, and what each writes may follow the knobs");
-  return vary_case(base, c, text);
+  return vary_case(base, c, text, own);
 }
 
 // --- shifted and scaled values
@@ -253,6 +263,7 @@ Variations vary_values(const Instance& base, const Property& stated) {
                  ? stated.of + " times 2^" + std::to_string(derivation.exponent)
                  : stated.of + (derivation.shift < 0 ? " - " : " + ") +
                        std::to_string(std::abs(derivation.shift));
+  run.own = stated.of + " itself";
   derivation.base = std::make_shared<const Instance>(base);
   run.instance.derivation = std::make_shared<const Derivation>(std::move(derivation));
   return {{std::move(run)}, ""};

@@ -41,7 +41,8 @@ inline uint64_t padding_bits(const Instance& instance, DType type) {
 /// One other run.
 struct Variation {
   Instance instance;
-  std::string text;  ///< what differs: "rows=1, which is row 17 of 257"
+  std::string text;  ///< what it is: "row 17 alone"
+  std::string own;   ///< what the case's own run is beside it: "as row 17 of 257 it"
   /// Element i along it is element first + i of the case's own run; "": elements correspond.
   std::string dimension;
   int64_t first = 0;

@@ -4,6 +4,7 @@
 
 #include "oracles/codes.hpp"
 #include "oracles/explainer.hpp"
+#include "oracles/nan_origin.hpp"
 #include "oracles/number_text.hpp"
 #include "oracles/untouched.hpp"
 
@@ -164,6 +165,7 @@ void Explainer::explain_real() {
     report_.accepted =
         accepted_text(exact, lo, hi) + (exact.nan ? limit_text() : "") + overflow_text(k);
   set_rule(exact.nan ? "R5" : "R4");
+  if (exact.nan) report_.exact += nan_origin(contract_, formula_.graph, rows_, whole_, root_->node);
 }
 
 double Explainer::of_side(double lo, double hi) const {

@@ -165,6 +165,7 @@ class Executor : public RaceOwner {
                                   int bytes, bool is_store);
   [[noreturn]] void misaligned(const MicroOp& op, Space space, int lane, uint64_t address,
                                int bytes);
+  std::string shared_name(uint64_t address, int bytes, std::string* operand) const;
   std::string describe(Space space, uint64_t address, int bytes, std::string* operand) const;
   void stray_write(const MicroOp& op, int lane, uint64_t address, int bytes);
   void load_deltas(const MicroOp& op, uint32_t mask, Space space);
@@ -228,10 +229,13 @@ class Executor : public RaceOwner {
   void check_membermask(WarpState& warp, int32_t pc, uint32_t mask, uint32_t named);
   void check_participants(WarpState& warp, std::span<const Participant> all);
   Diagnostic& report_absent(const Trail& trail, const std::string& use);
+
+  // executor_hangs.cpp
   std::string awaited(const Group& g, const char* running) const;
   uint32_t lacking(const WarpState& home, const Group& waits, const WarpState& warp) const;
   void tell_missing(const WarpState& home, const Group& waits, const char* running,
                     std::string& message, std::vector<Step>& steps) const;
+  int32_t loop_of(const Group& g) const;
   [[noreturn]] void report_hang(const std::string& why, const char* running);
 
   // executor_passed.cpp
@@ -333,7 +337,9 @@ class Executor : public RaceOwner {
   std::string register_name(uint32_t flag) const;
   std::string trail_verb(int32_t site) const;
   Step first_step(const Trail& trail) const;
-  void report_undefined(const MicroOp& op, int lane, std::string message, const Trail& trail,
+  std::string origin_text(const Trail& trail) const;
+  Diagnostic* same_origin(const Trail& trail);
+  void report_undefined(const MicroOp& op, int lane, const std::string& message, const Trail& trail,
                         std::string use, std::string operand = "");
   void check_guard(const MicroOp& op, uint32_t mask);
   /// An operand that decides what a warp, a barrier or a copy does, not what it computes.

@@ -1,6 +1,7 @@
 // Between the executor and the race checker: which accesses it sees, and how a race is told.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <utility>
@@ -15,11 +16,11 @@ std::string value_text(Type type, const uint8_t* bytes, int size) {
   uint64_t bits = 0;
   std::memcpy(&bits, bytes, static_cast<size_t>(std::min(size, 8)));
   char text[48];
-  if (type == Type::f32) {
-    std::snprintf(text, sizeof text, "%.9g",
-                  static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits))));
-  } else if (type == Type::f64) {
-    std::snprintf(text, sizeof text, "%.17g", std::bit_cast<double>(bits));
+  if (type == Type::f32 || type == Type::f64) {
+    const double value = type == Type::f64 ? std::bit_cast<double>(bits)
+                                           : std::bit_cast<float>(static_cast<uint32_t>(bits));
+    if (std::isnan(value)) return "NaN";
+    std::snprintf(text, sizeof text, "%.*g", type == Type::f64 ? 17 : 9, value);
   } else if (type == Type::s32 || type == Type::u32) {
     std::snprintf(text, sizeof text, "%lld",
                   type == Type::s32 ? static_cast<long long>(static_cast<int32_t>(bits))
@@ -181,7 +182,11 @@ void Executor::add_values(Race& race, const RaceEvent& event) {
   const auto there = [&](const Site& site) -> std::string {
     const int bytes = std::max<int>(site.element_bytes, 1);
     const Target at = span(race.shared ? Space::shared : Space::global, race.address, bytes);
-    return at.data == nullptr ? "" : value_text(site.instruction->type, at.data, bytes);
+    if (at.data == nullptr) return "";
+    uint8_t any = 0;
+    for (int i = 0; i < bytes; ++i) any |= at.state[i];
+    if ((any & kUndefined) == 0) return value_text(site.instruction->type, at.data, bytes);
+    return (any & kWritten) == 0 ? "nothing written yet" : "an uninitialised value";
   };
   race.earlier_value = there(site_of(race.earlier.what));
   const Site& site = site_of(race.what);

@@ -132,21 +132,34 @@ Diagnostic& Executor::report(DiagnosticKind kind, int32_t site, int lane, std::s
   return diagnostics.back();
 }
 
+namespace {
+
+int64_t shared_offset(uint64_t address) {
+  return static_cast<int64_t>(static_cast<int32_t>(address)) - kSharedStart;
+}
+
+}  // namespace
+
+/// "tile + 12", of the shared variable at an address; "" where there is none. Its name goes to
+/// `operand`.
+std::string Executor::shared_name(uint64_t address, int bytes, std::string* operand) const {
+  const int64_t offset = shared_offset(address);
+  for (const SharedVariable& v : code_->shared) {
+    const int64_t end = v.variable->bytes == 0 ? shared_bytes_ : v.offset + v.variable->bytes;
+    if (offset < v.offset || offset > end + bytes) continue;
+    *operand = source_name(v.variable->name);
+    return *operand + " + " + std::to_string(offset - v.offset);
+  }
+  return "";
+}
+
 /// "operand x, element 1234 (12 past the end)".
 std::string Executor::describe(Space space, uint64_t address, int bytes,
                                std::string* operand) const {
   if (space == Space::shared) {
-    const int64_t offset = static_cast<int64_t>(static_cast<int32_t>(address)) - kSharedStart;
-    std::string text =
-        "shared memory, byte " + std::to_string(offset) + " of " + std::to_string(shared_bytes_);
-    for (const SharedVariable& v : code_->shared) {
-      const int64_t end = v.variable->bytes == 0 ? shared_bytes_ : v.offset + v.variable->bytes;
-      if (offset < v.offset || offset > end + bytes) continue;
-      *operand = source_name(v.variable->name);
-      text += " (" + *operand + " + " + std::to_string(offset - v.offset) + ")";
-      break;
-    }
-    return text;
+    const std::string variable = shared_name(address, bytes, operand);
+    return "shared memory, byte " + std::to_string(shared_offset(address)) + " of " +
+           std::to_string(shared_bytes_) + (variable.empty() ? "" : " (" + variable + ")");
   }
   if (space == Space::local) {
     return "local memory, byte " + std::to_string(static_cast<int64_t>(address - kLocalStart)) +

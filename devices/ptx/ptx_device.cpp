@@ -279,6 +279,7 @@ bool PtxDevice::admit(const Instance& instance, const ResolvedLaunch& launch, co
     Diagnostic d;
     d.kind = kind;
     d.message = std::move(message);
+    d.block = d.thread = {-1, -1, -1};  // no thread ran
     run.diagnostics.push_back(std::move(d));
     return false;
   };

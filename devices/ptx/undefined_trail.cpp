@@ -1,5 +1,6 @@
 // Where undefined values come from: trails beside registers and memory, and the findings that tell
 // them.
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -230,7 +231,7 @@ void Executor::undefined_stored(const MicroOp& op, Space space, int lane, Page* 
   if (!memory_->regions()[page->region].spec.judged) return;
   std::string operand;
   const std::string where = describe(Space::global, address, bytes, &operand);
-  report_undefined(op, lane, "an uninitialised value is stored to " + where, trail,
+  report_undefined(op, lane, "an uninitialised value is stored to " + where + ": ", trail,
                    "store to " + where, operand);
 }
 
@@ -277,13 +278,72 @@ Step Executor::first_step(const Trail& trail) const {
   return step;
 }
 
+/// "shared memory that nothing wrote: tile + 12 bytes, loaded at sum.cu:34".
+std::string Executor::origin_text(const Trail& trail) const {
+  std::string operand;
+  const std::string at = place(trail.site);
+  const bool pending = trail.source == Trail::Source::pending_copy;
+  switch (trail.source) {
+    case Trail::Source::unset_register:
+      return "register " + register_name(static_cast<uint32_t>(trail.place)) +
+             ", which nothing wrote, read" + at;
+    case Trail::Source::memory:
+    case Trail::Source::pending_copy: {
+      const std::string why =
+          pending ? " that an asynchronous copy has not written yet" : " that nothing wrote";
+      if (trail.space == Space::shared) {
+        const std::string variable = shared_name(trail.place, 1, &operand);
+        if (!variable.empty())
+          return "shared memory" + why + ": " + variable + " bytes, loaded" + at;
+      }
+      return describe(trail.space, trail.place, 1, &operand) + ", which" + why.substr(5) + ", loaded" + at;
+    }
+    case Trail::Source::absent_lane:
+      return "what a lane that takes no part gave to a shuffle" + at;
+    case Trail::Source::ended_object:
+      return "an mbarrier object that has ended" + at;
+    case Trail::Source::unknown:
+      break;
+  }
+  return "an undefined value";
+}
+
+/// The finding of a value that was first read at the same line: its further uses are none of their
+/// own.
+Diagnostic* Executor::same_origin(const Trail& trail) {
+  if (trail.site < 0) return nullptr;
+  const SourceLine line = user_line(trail.site);
+  const auto file = code_->module->files.find(line.file);
+  const bool known = file != code_->module->files.end();
+  const int ptx_line = code_->sites[trail.site].instruction->ptx_line;
+  for (Diagnostic& d : diagnostics) {
+    if (d.kind != DiagnosticKind::uninitialised || d.steps.empty()) continue;
+    const Step& first = d.steps.front();
+    if (known ? first.line == line.line && first.file == file->second : first.ptx_line == ptx_line)
+      return &d;
+  }
+  return nullptr;
+}
+
 /// A finding of an undefined value, with the steps from where it was first read to its use.
-void Executor::report_undefined(const MicroOp& op, int lane, std::string message,
+void Executor::report_undefined(const MicroOp& op, int lane, const std::string& message,
                                 const Trail& trail, std::string use, std::string operand) {
   const bool absent = barriers_on() && trail.source == Trail::Source::absent_lane;
+  if (Diagnostic* const known = absent ? nullptr : same_origin(trail)) {
+    constexpr size_t kMostUses = 8;
+    ++known->count;
+    const SourceLine line = user_line(op.site);
+    const int ptx_line = code_->sites[op.site].instruction->ptx_line;
+    const bool same = line.line > 0 ? line.line == known->line : ptx_line == known->ptx_line;
+    const std::string detail = "also: " + use + place(op.site);
+    std::vector<std::string>& uses = known->details;
+    if (!same && uses.size() < kMostUses && std::find(uses.begin(), uses.end(), detail) == uses.end())
+      uses.push_back(detail);
+    return;
+  }
   Diagnostic& d = absent ? report_absent(trail, use + place(op.site))
-                         : report(DiagnosticKind::uninitialised, op.site, lane, std::move(message),
-                                  std::move(operand));
+                         : report(DiagnosticKind::uninitialised, op.site, lane,
+                                  message + origin_text(trail), std::move(operand));
   if (d.count > 1 || !d.steps.empty()) return;
   d.steps.push_back(first_step(trail));
   Step last = step_at(op.site, std::move(use));
@@ -313,7 +373,7 @@ std::string Executor::trail_verb(int32_t site) const {
 }
 
 void Executor::check_guard(const MicroOp& op, uint32_t mask) {
-  check_predicate(op, op.fguard, op.guard, mask, op.kind == Kind::branch ? "direction" : "guard");
+  check_predicate(op, op.fguard, op.guard, mask, "guard");
 }
 
 void Executor::check_predicate(const MicroOp& op, uint32_t flag, Slot slot, uint32_t mask,
@@ -325,11 +385,12 @@ void Executor::report_operand(const MicroOp& op, uint32_t flag, uint32_t undefin
                               const char* what) {
   if (undefined == 0) return;
   const int lane = std::countr_zero(undefined);
+  const std::string& spelling = code_->sites[op.site].instruction->spelling;
   report_undefined(op, lane,
-                   std::string("the ") + what + " of " +
-                       code_->sites[op.site].instruction->spelling +
-                       " depends on an uninitialised value",
-                   trail_of(flag, lane, op.site), what);
+                   (op.kind == Kind::branch ? "a branch"
+                                            : "the " + std::string(what) + " of " + spelling) +
+                       " depends on ",
+                   trail_of(flag, lane, op.site), op.kind == Kind::branch ? "branch" : what);
 }
 
 }  // namespace assay::ptx

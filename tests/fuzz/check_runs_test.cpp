@@ -165,7 +165,7 @@ TEST(CheckRuns, VariantsThatTheEmulatorLacksAreNamedWithTheirLine) {
   EXPECT_NE(lints[0].at("message").get<std::string>().find("1 of the 2 variants"),
             std::string::npos);
   const Outcome text = run_assay({"check", p.contract});
-  EXPECT_NE(text.out.find("scale_rows: 1 remark\n"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("scale_rows: 1 remark; of "), std::string::npos) << text.out;
 }
 
 TEST(CheckRuns, ThreeCasesAreShownWhateverIsAdmitted) {

@@ -49,6 +49,9 @@ std::vector<std::string> printed_by(const std::string& arguments) {
   while (const size_t n = std::fread(buffer.data(), 1, buffer.size(), pipe))
     text.append(buffer.data(), n);
   pclose(pipe);
+  const std::string program = ASSAY_PROGRAM;  // as a reader types it, whatever this build's folder
+  for (size_t at; (at = text.find(program)) != std::string::npos;)
+    text.replace(at, program.size(), "build/assay");
   for (size_t at; (at = text.find(root + "/")) != std::string::npos;)
     text.erase(at, root.size() + 1);
   std::vector<std::string> lines;

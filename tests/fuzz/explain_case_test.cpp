@@ -155,7 +155,7 @@ TEST(TextReport, GroupsFindingsOfOneCaseAndSaysWhatIsNotShrunk) {
       << text;
   EXPECT_FALSE(has(text, "assay shrink out/a.case")) << text;
   EXPECT_TRUE(has(text, "2 findings, 1 distinct by case")) << text;
-  EXPECT_TRUE(has(text, "seconds of 2 jobs")) << text;
+  EXPECT_TRUE(has(text, "seconds checking, 2 jobs")) << text;
 }
 
 TEST(TextReport, FindingsOfOneCauseFollowIt) {

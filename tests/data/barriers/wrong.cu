@@ -197,10 +197,10 @@ __global__ void two_masks(float* y, const float* x, int n) {
   float v = x[t];
   if (t < n) {
     v += __shfl_xor_sync(0x0000ffffu, v, 8);
-    v += __shfl_xor_sync(0xffffffffu, v, 16);
+    v += __shfl_xor_sync(0xffffffffu, v, 16);  // two_masks
   } else {
     v += __shfl_xor_sync(0xffff0000u, v, 8);
-    v += __shfl_xor_sync(0xffff00ffu, v, 16);  // two_masks
+    v += __shfl_xor_sync(0xffff00ffu, v, 16);
   }
   y[t] = v;
 }
