@@ -221,12 +221,15 @@ enum class PropertyKind {
 std::string_view name(PropertyKind kind);
 std::optional<PropertyKind> parse_property_kind(std::string_view text);
 
-/// One entry of `properties`: "rows_independent(rows)", "scale_invariant(x, eps = 0)".
+/// One entry of `properties`: "rows_independent(rows)", "scale_invariant(x, eps: 2)".
 struct Property {
   PropertyKind kind{};
   std::string of;                  ///< the rows' dimension, or the input that is shifted or scaled
   std::vector<std::string> knobs;  ///< of knobs_free: those that may change
   std::string zero;  ///< of scale_invariant: a scalar with a list of values; it holds where this is 0
+  /// Of scale_invariant: what goes along when the input is multiplied by c, each by this power of c:
+  /// operands and scalars that are read, and outputs that come out so.
+  std::vector<std::pair<std::string, int>> along;
   SourceLocation where;
   std::string text() const;  ///< as a contract may state it
 };
