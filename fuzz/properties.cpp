@@ -25,12 +25,32 @@ std::string value_text(DType type, uint64_t bits, bool written) {
   return written ? element_text(type, bits) + " (" + hex(type, bits) + ")" : "never written";
 }
 
-/// Elements of one output, from both runs.
+/// The value times 2^exponent, as bits; zeros, infinities and NaN stay. nullopt where it, or that, is
+/// no normal number: the product may not be exact.
+std::optional<uint64_t> times_power(DType type, uint64_t bits, int exponent) {
+  if (exponent == 0) return bits;
+  const double value = to_double(type, bits);
+  if (value == 0 || !std::isfinite(value)) return bits;
+  const FloatFormat format = format_of(type);
+  const double result = std::ldexp(value, exponent);
+  for (const double side : {value, result}) {
+    const double size = std::fabs(side);
+    if (!(size >= std::ldexp(1.0, format.min_exponent) && size <= format.largest))
+      return std::nullopt;
+  }
+  return round_to_bits(type, result);
+}
+
+/// Elements of one output, from both runs; the other's come out times 2^exponent.
 class OutputPair {
  public:
   OutputPair(const Tensor& mine, const OutputReader& reader, const Tensor& other,
-             const OutputReader& other_reader)
-      : mine_(mine), reader_(reader), other_(other), other_reader_(other_reader) {}
+             const OutputReader& other_reader, int exponent)
+      : mine_(mine),
+        reader_(reader),
+        other_(other),
+        other_reader_(other_reader),
+        exponent_(exponent) {}
 
   /// `count` elements from `first` of the case's own run against those of the other run.
   void compare(int64_t first, int64_t other_first, int64_t count, ComparedRun& result) {
@@ -42,10 +62,12 @@ class OutputPair {
     for (int64_t i = 0; i < count; ++i) {
       const bool written = written_[i] != 0, other_written = other_written_[i] != 0;
       if (!written && !other_written) continue;
-      ++result.compared;
       const uint64_t bits = load_bits(bits_.data() + i * size, size);
       const uint64_t other = load_bits(other_bits_.data() + i * size, size);
-      if (written == other_written && same_value(mine_.dtype, bits, other)) continue;
+      const std::optional<uint64_t> expected = times_power(mine_.dtype, bits, exponent_);
+      if (!expected) continue;
+      ++result.compared;
+      if (written == other_written && same_value(mine_.dtype, *expected, other)) continue;
       if (!result.difference) {
         result.difference = {mine_.spec->name,
                              first + i,
@@ -62,6 +84,7 @@ class OutputPair {
   const OutputReader& reader_;
   const Tensor& other_;
   const OutputReader& other_reader_;
+  const int exponent_;
   std::vector<uint8_t> bits_, other_bits_, written_, other_written_;
 };
 
@@ -207,7 +230,9 @@ ComparedRun compare_runs(const Instance& base, const Run& base_run, const Variat
                      variation.instance.the_case.sizes.at(size.name));
       if (rows.dimension.empty()) continue;  // it sums over what changed
     }
-    OutputPair pair(mine, *base_run.outputs, theirs, *other.outputs);
+    const auto scaled = variation.exponents.find(theirs.spec->name);
+    const int exponent = scaled == variation.exponents.end() ? 0 : scaled->second;
+    OutputPair pair(mine, *base_run.outputs, theirs, *other.outputs, exponent);
     for (const auto& [first, last] : ranges_to_compare(
              variation, mine, *base_run.outputs, theirs, *other.outputs)) {
       for (int64_t at = first; at < last;) {

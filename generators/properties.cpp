@@ -162,7 +162,12 @@ bool draw_changed_values(const Contract& contract, const Property& stated, Rando
                          Case& c) {
   if (!c.blocks.empty()) return false;  // far sizes, of which a few blocks run
   c.overrides.clear();
-  c.values[stated.of] = {"exact", {{"limit", 8}, {"step", 1}}};
+  const ValueRecipe integers{"exact", {{"limit", 8}, {"step", 1}}};
+  c.values[stated.of] = integers;
+  for (const auto& [operand, power] : stated.along) {
+    if (is_value(*contract.find_operand(operand))) c.values[operand] = integers;
+  }
+  fit_aliases(c);
   if (!stated.zero.empty()) {
     const auto& values = contract.find_operand(stated.zero)->values;
     for (size_t i = 0; i < values.size(); ++i) {

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 
 #include "generators/draft.hpp"
 #include "generators/liveness.hpp"
 #include "generators/row_map.hpp"
 #include "generators/values.hpp"
+#include "generators/variation_parts.hpp"
 
 namespace assay {
 namespace {
@@ -16,25 +16,9 @@ namespace {
 constexpr std::array<Poison, 6> kPoisons{Poison::zero,   Poison::one,      Poison::largest,
                                          Poison::lowest, Poison::infinity, Poison::negative_infinity};
 constexpr int64_t kBaseAlignment = 256;  // bytes
-constexpr int64_t kChunkElements = 256;
-
-bool has_number(const PropertyCheck& property, const char* key) {
-  return property.numbers.contains(key);
-}
 
 // --- what a case can be compared with
 // ------------------------------------------------------------
-
-Variations none(const std::string& why) { return {{}, why}; }
-
-/// The case's own experiment, without its property.
-Case plain_case(const Instance& base) {
-  Case c = base.the_case;
-  c.property = {};
-  c.recorded = {};
-  c.places = {};
-  return c;
-}
 
 /// Operands that are read have the base's shapes but along `rows`, and what follows from their
 /// number by prefix sums.
@@ -188,88 +172,15 @@ Variations vary_knobs(const Instance& base) {
   return vary_case(base, c, text, own);
 }
 
-// --- shifted and scaled values
-// -------------------------------------------------------------------
-
-/// `value` shifted or scaled; nullopt where the result is not exact. What is not finite stays.
-std::optional<double> transformed(const Derivation& derivation, DType type, double value) {
-  if (!std::isfinite(value)) return value;
-  double result = 0;
-  if (derivation.exponent != 0) {
-    // Squares and their sums, on both sides, stay within the exponents of f32, and the values
-    // within a half-precision type's normal numbers.
-    const int room = std::min(31, format_of(type).max_exponent / 2);
-    result = std::ldexp(value, derivation.exponent);
-    for (const double side : {value, result}) {
-      const double size = std::fabs(side);
-      if (side != 0 && (size < std::ldexp(1.0, -room) || size > std::ldexp(1.0, room)))
-        return std::nullopt;
-    }
-  } else {
-    const auto shift = static_cast<double>(derivation.shift);
-    result = value + shift;
-    // The error of a sum, exactly (TwoSum; Knuth, The Art of Computer Programming 2, 4.2.2).
-    const double part = result - value;
-    if ((value - (result - part)) + (shift - part) != 0) return std::nullopt;
-  }
-  if (to_double(type, round_to_bits(type, result)) != result) return std::nullopt;
-  return result;
-}
-
-bool admits(const ValuePlan& plan, double value) {
-  if (plan.domain.empty()) return true;
-  return std::any_of(plan.domain.begin(), plan.domain.end(), [&](const ValueRange& range) {
-    return value >= range.low && value <= range.high;
-  });
-}
-
-/// Whether every element has an exact counterpart that the contract admits.
-bool is_exact(const Instance& base, const Derivation& derivation) {
-  const Tensor& tensor = *base.find(derivation.operand);
-  const int size = byte_size(tensor.dtype);
-  uint8_t bits[8 * kChunkElements];
-  for (int64_t at = 0; at < tensor.elements(); at += kChunkElements) {
-    const int64_t count = std::min(kChunkElements, tensor.elements() - at);
-    logical_values(base, tensor, at, count, bits);
-    for (int64_t i = 0; i < count; ++i) {
-      const double value = to_double(tensor.dtype, load_bits(bits + i * size, size));
-      const auto result = transformed(derivation, tensor.dtype, value);
-      if (!result || (std::isfinite(value) && !admits(tensor.plan, *result))) return false;
-    }
-  }
-  return true;
-}
-
-Variations vary_values(const Instance& base, const Property& stated) {
-  const Tensor& tensor = *base.find(stated.of);
-  if (!tensor.present) return none("'" + stated.of + "' is absent");
-  if (!is_floating(tensor.dtype)) return none("'" + stated.of + "' holds integers");
-  if (!base.the_case.blocks.empty()) return none("only some blocks of the case run");
-  if (!stated.zero.empty() && base.find(stated.zero)->scalar_value != 0)
-    return none("'" + stated.zero + "' is not 0");
-  if (const Tensor& writer = base.writer_of(tensor);
-      &writer != &tensor && writer.spec->kind == OperandKind::inout)
-    return none("'" + writer.spec->name + "' holds the values of '" + stated.of + "', too");
-  Derivation derivation;
-  derivation.operand = stated.of;
-  const PropertyCheck& property = base.the_case.property;
-  if (has_number(property, "by")) derivation.shift = property.numbers.at("by");
-  if (has_number(property, "exponent"))
-    derivation.exponent = static_cast<int>(property.numbers.at("exponent"));
-  if (!is_exact(base, derivation)) return none("the changed values are not exact, or not admitted");
-  Variation run{base};
-  run.instance.the_case = plain_case(base);
-  run.text = derivation.exponent != 0
-                 ? stated.of + " times 2^" + std::to_string(derivation.exponent)
-                 : stated.of + (derivation.shift < 0 ? " - " : " + ") +
-                       std::to_string(std::abs(derivation.shift));
-  run.own = stated.of + " itself";
-  derivation.base = std::make_shared<const Instance>(base);
-  run.instance.derivation = std::make_shared<const Derivation>(std::move(derivation));
-  return {{std::move(run)}, ""};
-}
-
 }  // namespace
+
+Case plain_case(const Instance& base) {
+  Case c = base.the_case;
+  c.property = {};
+  c.recorded = {};
+  c.places = {};
+  return c;
+}
 
 const std::vector<std::string>& poison_names() {
   static const std::vector<std::string> kNames{"zero",   "one", "largest",
@@ -336,38 +247,6 @@ MappedRun map_run(const Tensor& tensor, const Tensor& base, const std::string& d
   const int64_t within = linear % mine;
   const int64_t room = step > 0 ? (mine - within + step - 1) / step : count;
   return {linear / mine * theirs + within + first * inner, std::min(count, room)};
-}
-
-void fill_derived(const Derivation& derivation, const Tensor& tensor, int64_t first, int64_t step,
-                  int64_t count, uint8_t* out) {
-  const Instance& base = *derivation.base;
-  const Tensor& source = base.tensors[static_cast<size_t>(tensor.position)];
-  const int size = byte_size(tensor.dtype);
-  if (!derivation.dimension.empty()) {
-    // How many rows run matters to nothing here.
-    const RowMap rows = row_map(base, source, derivation.dimension, derivation.first, 0);
-    if (rows.is_sums || rows.is_delimited)
-      return fill_rows(base, rows, tensor, first, step, count, out);
-  }
-  for (int64_t done = 0; done < count;) {
-    const MappedRun run = map_run(tensor, source, derivation.dimension, derivation.first,
-                                  first + done * step, step, count - done);
-    if (step == 1) {
-      logical_values(base, source, run.base, run.count, out + done * size);
-    } else {
-      for (int64_t i = 0; i < run.count; ++i)
-        logical_values(base, source, run.base + i * step, 1, out + (done + i) * size);
-    }
-    done += run.count;
-  }
-  if (tensor.spec->name != derivation.operand) return;
-  for (int64_t i = 0; i < count; ++i) {
-    const double value = to_double(tensor.dtype, load_bits(out + i * size, size));
-    if (!std::isfinite(value)) continue;
-    const uint64_t bits =
-        round_to_bits(tensor.dtype, *transformed(derivation, tensor.dtype, value));
-    std::memcpy(out + i * size, &bits, size);
-  }
 }
 
 }  // namespace assay

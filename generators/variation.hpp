@@ -2,6 +2,7 @@
 // (docs/properties.md).
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,9 +28,9 @@ struct Derivation {
   std::shared_ptr<const Instance> base;  ///< its values, not the instance's own; null: its own
   std::string dimension;                 ///< along which element i is the base's first + i
   int64_t first = 0;
-  std::string operand;  ///< whose values are shifted or scaled, in f64 and exactly; "": none
+  std::string operand;  ///< whose values are shifted, in f64 and exactly; "": none
   int64_t shift = 0;
-  int exponent = 0;  ///< scaled by 2^exponent
+  std::map<std::string, int> exponents;  ///< operands that are scaled by 2 to this power, exactly
   Poison poison = Poison::usual;
 };
 
@@ -46,6 +47,7 @@ struct Variation {
   /// Element i along it is element first + i of the case's own run; "": elements correspond.
   std::string dimension;
   int64_t first = 0;
+  std::map<std::string, int> exponents;  ///< outputs that come out times 2 to this power
   /// The instance's case says it all: it can be judged, printed and repeated by itself.
   bool is_plain = false;
 };

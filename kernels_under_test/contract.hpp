@@ -69,10 +69,15 @@ struct DomainRange {
 enum class Absent { null, none, alias };
 enum class Dead { poison, in_range, none };
 
+/// How a 4-bit operand lies in words. Everywhere but in formulas, which name its elements, the
+/// operand is the array of its words: dtype, shape, strides and values are theirs.
 struct Packing {
-  std::string along;  ///< dimension that is packed
+  DType element = DType::u4;  ///< u4 or i4
+  std::string along;          ///< dimension of the elements that is packed
+  std::string words;          ///< that dimension's name in the array of words
   DType word = DType::u32;
-  bool low_first = true;
+  bool low_first = true;      ///< the first element lies in the lowest bits
+  int in_word() const { return bit_width(word) / 4; }
 };
 
 /// An operand that another may share its memory with, or stands for when that one is absent.
@@ -221,12 +226,15 @@ enum class PropertyKind {
 std::string_view name(PropertyKind kind);
 std::optional<PropertyKind> parse_property_kind(std::string_view text);
 
-/// One entry of `properties`: "rows_independent(rows)", "scale_invariant(x, eps = 0)".
+/// One entry of `properties`: "rows_independent(rows)", "scale_invariant(x, eps: 2)".
 struct Property {
   PropertyKind kind{};
   std::string of;                  ///< the rows' dimension, or the input that is shifted or scaled
   std::vector<std::string> knobs;  ///< of knobs_free: those that may change
   std::string zero;  ///< of scale_invariant: a scalar with a list of values; it holds where this is 0
+  /// Of scale_invariant: what goes along when the input is multiplied by c, each by this power of c:
+  /// operands and scalars that are read, and outputs that come out so.
+  std::vector<std::pair<std::string, int>> along;
   SourceLocation where;
   std::string text() const;  ///< as a contract may state it
 };

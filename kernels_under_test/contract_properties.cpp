@@ -2,6 +2,7 @@
 // here, so that no run is needed to tell.
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <functional>
 
 #include "kernels_under_test/contract_parts.hpp"
@@ -13,7 +14,7 @@ namespace {
 using Names = std::vector<std::string>;
 
 /// What stands between the parentheses.
-enum class Argument { none, dimension, knobs, input, input_and_zero };
+enum class Argument { none, dimension, knobs, input, input_and_scalars };
 
 struct PropertyForm {
   PropertyKind kind;
@@ -28,7 +29,7 @@ constexpr std::array kForms = std::to_array<PropertyForm>({
     {PropertyKind::layout_free, "layout_free", Argument::none},
     {PropertyKind::knobs_free, "knobs_free", Argument::knobs},
     {PropertyKind::shift_invariant, "shift_invariant", Argument::input},
-    {PropertyKind::scale_invariant, "scale_invariant", Argument::input_and_zero},
+    {PropertyKind::scale_invariant, "scale_invariant", Argument::input_and_scalars},
 });
 
 const PropertyForm& form_of(PropertyKind kind) {
@@ -200,6 +201,12 @@ std::string usual_rows(const Contract& contract, const SourceLocation& where) {
                    "'rows_independent(DIMENSION)'");
 }
 
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
 // --- knobs_free, shift_invariant, scale_invariant ------------------------------------------------
 
 void check_knob(const Contract& contract, const std::string& knob, const SourceLocation& where) {
@@ -234,7 +241,8 @@ std::string read_zero(const Contract& contract, std::string_view text,
   const std::string_view value =
       equals == std::string_view::npos ? "" : text.substr(text.find_first_not_of(" =", equals));
   if (value != "0")
-    throw InputError(where, "expected 'SCALAR = 0' here, found '" + std::string(text) + "'");
+    throw InputError(where, "expected 'SCALAR = 0' or 'NAME: POWER' here, found '" +
+                                std::string(text) + "'");
   Names known;
   for (const OperandSpec& operand : contract.args)
     if (operand.kind == OperandKind::scalar && !operand.values.empty())
@@ -247,6 +255,35 @@ std::string read_zero(const Contract& contract, std::string_view text,
   throw InputError(where, "scalar '" + scalar + "' never is 0: its 'value' lists no 0");
 }
 
+/// "eps: 2": what is multiplied along, by which power of the factor.
+void read_along(const Contract& contract, std::string_view text, const SourceLocation& where,
+                Property& property) {
+  constexpr int kMostPower = 4;
+  const size_t colon = text.find(':');
+  const std::string operand(trimmed(text.substr(0, colon)));
+  const std::string_view digits = trimmed(text.substr(colon + 1));
+  int power = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), power);
+  if (error != std::errc() || end != digits.data() + digits.size() || power == 0 ||
+      power < -kMostPower || power > kMostPower)
+    throw InputError(where, "expected 'NAME: POWER' with a whole power from -" +
+                                std::to_string(kMostPower) + " to " + std::to_string(kMostPower) +
+                                ", not 0, found '" + std::string(text) + "'");
+  Names known;
+  for (const OperandSpec& one : contract.args) {
+    const std::vector<DType> kinds = kinds_of(one.dtype, contract);
+    const bool real = std::all_of(kinds.begin(), kinds.end(), is_floating);
+    if (real && one.kind != OperandKind::workspace && one.name != property.of)
+      known.push_back(one.name);
+  }
+  if (!contains(known, operand))
+    throw InputError(where, "'" + operand + "' is no other operand or scalar of a floating type" +
+                                suggestion(operand, known));
+  for (const auto& [other, taken] : property.along)
+    if (other == operand) throw InputError(where, "'" + operand + "' stands twice");
+  property.along.emplace_back(operand, power);
+}
+
 // --- the list ------------------------------------------------------------------------------------
 
 /// "name" or "name(a, b)".
@@ -254,12 +291,6 @@ struct Written {
   std::string name;
   std::vector<std::pair<std::string, SourceLocation>> arguments;
 };
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
 
 Written read_written(const std::string& text, const SourceLocation& where) {
   Written written;
@@ -330,14 +361,23 @@ Property read_property(const std::string& text, const SourceLocation& where,
       property.of = written.arguments.front().first;
       check_input(contract, property, first_place());
       break;
-    case Argument::input_and_zero:
-      expect_arguments(written, 1, 2, "one input and what must be 0: 'scale_invariant(x, eps = 0)'",
+    case Argument::input_and_scalars:
+      expect_arguments(written, 1, SIZE_MAX,
+                       "one input, then what must be 0 and what is scaled along: "
+                       "'scale_invariant(x, eps = 0)', 'scale_invariant(x, eps: 2)'",
                        where);
       property.of = written.arguments.front().first;
       check_input(contract, property, first_place());
-      if (written.arguments.size() == 2)
-        property.zero =
-            read_zero(contract, written.arguments[1].first, written.arguments[1].second);
+      for (size_t i = 1; i < written.arguments.size(); ++i) {
+        const auto& [argument, place] = written.arguments[i];
+        if (argument.find(':') != std::string::npos) {
+          read_along(contract, argument, place, property);
+        } else if (property.zero.empty()) {
+          property.zero = read_zero(contract, argument, place);
+        } else {
+          throw InputError(place, "'" + property.zero + " = 0' stands already");
+        }
+      }
       break;
   }
   return property;
@@ -357,6 +397,8 @@ std::string Property::text() const {
   std::string inside = of;
   for (const std::string& knob : knobs) inside += (inside.empty() ? "" : ", ") + knob;
   if (!zero.empty()) inside += ", " + zero + " = 0";
+  for (const auto& [operand, power] : along)
+    inside += ", " + operand + ": " + std::to_string(power);
   return std::string(name(kind)) + (inside.empty() ? "" : "(" + inside + ")");
 }
 

@@ -80,7 +80,8 @@ std::string Explainer::input_text(const Node& n, const Tensor& tensor, const Val
   const uint64_t bits = n.raw        ? static_cast<uint64_t>(value.i[k])
                         : n.integral ? static_cast<uint64_t>(value.i[k]) & mask(tensor.dtype)
                                      : round_to_bits(tensor.dtype, value.v[k]);
-  return text + " = " + element_text(tensor.dtype, bits) + " (" + hex(tensor.dtype, bits) + ")";
+  text += " = " + element_text(tensor.dtype, bits) + " (" + hex(tensor.dtype, bits);
+  return text + (tensor.spec->pack ? ": " + codes_text(*tensor.spec->pack, bits) : "") + ")";
 }
 
 std::string Explainer::gathered_at(const Node& n, const Tensor& tensor, const Value& value,

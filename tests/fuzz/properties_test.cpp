@@ -253,6 +253,54 @@ TEST(Properties, AShiftAndAScaleChangeNothing) {
   }
 }
 
+const char* const kNormed = R"cu(
+__global__ void normed(float* y, float* r, const float* x, int n, float eps) {
+  const int i = threadIdx.x + 32 * blockIdx.x;
+  if (i >= n) return;
+  const float v = x[i];
+  r[i] = rsqrtf(v * v + eps);
+  y[i] = DEFECT ? v * rsqrtf(v * v + 0.25f) : v * r[i];
+}
+)cu";
+
+TEST(Properties, AScaleWithItsEpsilonChangesNothing) {
+  const char* const contract = R"toml(name = "normed"
+source = { cuda = "normed.cu", entry = "normed", defines = { DEFECT = 0 } }
+sizes = { n = { min = 0, max = 300 } }
+launch = { grid = ["ceil_div(n, 32)"], block = [32] }
+properties = ["scale_invariant(x, eps: 2, r: -1)"]
+args = [
+  { name = "y", kind = "output", dtype = "f32", shape = ["n"] },
+  { name = "r", kind = "output", dtype = "f32", shape = ["n"] },
+  { name = "x", kind = "input", dtype = "f32", shape = ["n"] },
+  { name = "n", kind = "scalar", dtype = "i32", value = "n" },
+  { name = "eps", kind = "scalar", dtype = "f32", value = [0.25, 1e-5] },
+]
+[formula]
+r = "rsqrt(x * x + eps)"
+y = "x * r"
+[policy]
+nan = "exclude"
+range = "naive"
+)toml";
+  const std::string text =
+      "assay-case 1\nkernel normed\nsizes n=50\nproperty scale_invariant(x) exponent=3\n"
+      "values x exact limit=8 step=1\nseeds values=0x5\nend\n";
+  Kernel right("normed", kNormed, contract, 0);
+  const CheckResult good = right.checker().check(parse_case(text, "f.case"));
+  EXPECT_TRUE(good.findings.empty()) << good.findings.front().message;
+  ASSERT_EQ(good.property->runs.size(), 1u) << good.property->why_none;
+  EXPECT_EQ(good.property->runs[0].compared, 100) << "r, too, an eighth";
+  Kernel wrong("normed", kNormed, contract, 1);
+  const CheckResult bad = wrong.checker().check(parse_case(text, "f.case"));
+  EXPECT_EQ(bad.verdict.outcome, assay::Outcome::pass) << "with eps = 0.25 nothing else shows";
+  const Finding finding = Kernel::found(bad, "scale_invariant");
+  EXPECT_EQ(finding.kind, "property");
+  EXPECT_NE(finding.message.find("with x times 2^3, eps times 2^6, r times 2^-3"),
+            std::string::npos)
+      << finding.message;
+}
+
 TEST(Properties, ShrinkingKeepsTheFailure) {
   Kernel wrong = Kernel::sums(2);
   const CheckResult bad = wrong.check(

@@ -154,6 +154,60 @@ TEST(Variation, ShiftedAndScaledExactly) {
   }
 }
 
+TEST(Variation, WhatIsScaledAlongIsScaled) {
+  const Contract scaled = parsed(R"toml(
+name = "scaled"
+source = { cuda = "kernel.cu", entry = "scaled" }
+sizes = { n = { min = 0, max = 300 } }
+launch = { grid = ["n"], block = [64] }
+properties = ["scale_invariant(x, r: 1, eps: 2, s: -1)"]
+args = [
+  { name = "y", kind = "output", dtype = "f32", shape = ["n"] },
+  { name = "s", kind = "output", dtype = "f32", shape = [1] },
+  { name = "r", kind = "inout", dtype = "f32", shape = ["n"], may_alias = ["x"] },
+  { name = "x", kind = "input", dtype = "f32", shape = ["n"] },
+  { name = "w", kind = "input", dtype = "f32", shape = ["n"] },
+  { name = "eps", kind = "scalar", dtype = "f32", value = [1e-6, 1e-30] },
+]
+[formula]
+t = "x + r.before"
+s = "rsqrt(mean(t * t, n) + eps)"
+r = "t"
+y = "t * w * s"
+)toml");
+  const auto variations = [&](const std::string& lines) {
+    return vary(instantiate(scaled, parse_case("assay-case 1\nkernel scaled\nsizes n=5\n"
+                                               "values x exact limit=8 step=1\n" +
+                                                   lines + "seeds values=0x9\nend\n",
+                                               "f.case")));
+  };
+  const std::string exponent = "property scale_invariant(x) exponent=3\n";
+  for (const char* lines : {"values r exact limit=8 step=1\n", "alias r=x\n"}) {
+    const Variations scale = variations(lines + exponent);
+    ASSERT_EQ(scale.runs.size(), 1u) << scale.why_none;
+    const Variation& run = scale.runs[0];
+    const Instance& base = *run.instance.derivation->base;
+    for (int64_t k = 0; k < 5; ++k) {
+      for (const char* operand : {"x", "r"})
+        EXPECT_EQ(to_double(DType::f32, value(run.instance, operand, {k})),
+                  8 * to_double(DType::f32, value(base, operand, {k})));
+      EXPECT_EQ(value(run.instance, "w", {k}), value(base, "w", {k}));
+    }
+    EXPECT_EQ(run.instance.find("eps")->scalar_value, 64 * base.find("eps")->scalar_value);
+    EXPECT_EQ(run.instance.find("eps")->scalar_bits,
+              round_to_bits(DType::f32, run.instance.find("eps")->scalar_value));
+    EXPECT_EQ(run.exponents, (std::map<std::string, int>{{"r", 3}, {"s", -3}}));
+    EXPECT_EQ(run.text, "x times 2^3, r times 2^3, eps times 2^6, s times 2^-3");
+  }
+  EXPECT_EQ(variations("values r subnormal\n" + exponent).why_none,
+            "the changed values are not exact, or not admitted")
+      << "r holds numbers that are too small";
+  EXPECT_EQ(variations("values r exact limit=8 step=1\nscalars eps=1\n"
+                       "property scale_invariant(x) exponent=-20\n")
+                .why_none,
+            "'eps' has no exact counterpart");
+}
+
 TEST(Variation, NoneWhereNothingCouldBeConcluded) {
   const std::string sizes = "sizes rows=4 cols=5\nknobs BLOCK=64\n";
   const std::pair<std::string, std::string> samples[] = {

@@ -56,6 +56,36 @@ TEST(ContractProperties, AreRead) {
   }));
 }
 
+TEST(ContractProperties, WhatIsScaledAlongIsRead) {
+  const Contract c = parse_contract(
+      pool("[\"scale_invariant(x, eps = 0, eps: 2, state : -1)\"]"), kFolder + "/pool.toml");
+  const std::vector<std::pair<std::string, int>> along{{"eps", 2}, {"state", -1}};
+  EXPECT_EQ(c.properties[0].along, along);
+  EXPECT_EQ(c.properties[0].zero, "eps");
+  EXPECT_EQ(c.properties[0].text(), "scale_invariant(x, eps = 0, eps: 2, state: -1)");
+}
+
+TEST(ContractProperties, WhatCannotBeScaledAlong) {
+  const std::pair<const char*, const char*> samples[] = {
+      {"eps: 0", "expected 'NAME: POWER' with a whole power from -4 to 4, not 0, found 'eps: 0'"},
+      {"eps: 5", "expected 'NAME: POWER' with a whole power"},
+      {"eps: 2.5", "expected 'NAME: POWER' with a whole power"},
+      {"eps:", "expected 'NAME: POWER' with a whole power"},
+      {"esp: 2", "'esp' is no other operand or scalar of a floating type (did you mean 'eps'?)"},
+      {"lens: 1", "'lens' is no other operand or scalar of a floating type"},
+      {"x: 1", "'x' is no other operand or scalar of a floating type"},
+      {"eps: 2, eps: 1", "'eps' stands twice"},
+      {"eps = 0, eps = 0", "'eps = 0' stands already"},
+      {"eps", "expected 'SCALAR = 0' or 'NAME: POWER' here, found 'eps'"},
+  };
+  for (const auto& [argument, message] : samples) {
+    const std::string error =
+        error_of(pool("[\"scale_invariant(x, " + std::string(argument) + ")\"]"));
+    EXPECT_NE(error.find(message), std::string::npos) << argument << "\n" << error;
+    EXPECT_EQ(error.substr(0, 12), "pool.toml:9:") << error;
+  }
+}
+
 TEST(ContractProperties, OfRowsThatTheContractTies) {
   const std::string rows = "[\"rows_independent(rows)\"]";
   EXPECT_EQ(error_of(pool(rows)), "no error");
