@@ -137,7 +137,8 @@ class Reducer {
     Element out{s.v, s.e, 0, 0};
     const bool fits = s.magnitude < rounding_.largest * (1 - 2 * rounding_.u);
     const bool is_exact = exact(row, s);
-    if (is_exact && !(settings_.flush && s.magnitude != 0) && (fits || !settings_.widen)) return out;
+    if (is_exact && !(settings_.flush && s.magnitude != 0) && (fits || !settings_.widen))
+      return out;
     if (!std::isfinite(s.v)) return not_finite(row, out, s.lo + s.hi);
     if (std::isnan(s.lo) || std::isnan(s.hi)) {  // of a term nothing is known: 0 times an overflow
       out.lo = out.hi = kNan;
