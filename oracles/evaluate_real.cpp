@@ -115,56 +115,6 @@ void NodeWork::elementwise() {
   }
 }
 
-/// nan = "ignore" drops a NaN, but not one in whose place a correct kernel may have any number. The
-/// maximum of a row of NaN alone is NaN, -inf or 0 in it (rule R9), which beside what is not negative
-/// are the same.
-void NodeWork::keep_unbounded_nan() {
-  if (evaluator_.settings_.nan != rows::NanMode::ignore || out_.lo == nullptr) return;
-  const double sign = node_.op == Op::max2 ? 1 : -1;
-  double* lo = out_.own_lo.get(1);
-  double* hi = out_.own_hi.get(1);
-  for (const size_t which : {0, 1}) {
-    const Value& x = argument(which);
-    const Value& other = argument(1 - which);
-    const bool of_row = argument_node(which).op == (sign > 0 ? Op::max : Op::min);
-    if (x.lo == nullptr) continue;
-    for_runs<2>(out_.grid, {&x.grid, &other.grid},
-                [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
-                  for (int64_t k = 0; k < n; ++k) {
-                    const int64_t at = offset[0] + k * stride[0];
-                    if (!std::isnan(x.v[at]) || !std::isnan(x.lo[at])) continue;
-                    if (of_row && sign * other.v[offset[1] + k * stride[1]] >= 0) continue;
-                    lo[done + k] = hi[done + k] = kNan;
-                  }
-                });
-  }
-}
-
-/// Division by a computed 0, whose sign the order of operations decides: either infinity.
-void NodeWork::free_zero_signs(size_t divisor) {
-  const Node* from = &argument_node(divisor);
-  while (from->op == Op::settle)
-    from = &evaluator_.graph_.nodes[static_cast<size_t>(from->args[0])];
-  if (from->op == Op::load || from->op == Op::gather || from->op == Op::literal ||
-      from->op == Op::named)
-    return;
-  const Value& by = argument(divisor);
-  if (by.least >= 0) return;  // a sum of squares, or of absolute values: +0
-  if (std::none_of(by.v, by.v + by.grid.size, [](double v) { return v == 0; })) return;
-  double* lo = out_.own_lo.get(1);
-  double* hi = out_.own_hi.get(1);
-  if (out_.lo == nullptr) std::fill_n(lo, out_.grid.size, 0.0);
-  if (out_.hi == nullptr) std::fill_n(hi, out_.grid.size, 0.0);
-  for_runs<1>(out_.grid, {&by.grid},
-              [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
-                for (int64_t k = 0; k < n; ++k)
-                  if (by.v[offset[0] + k * stride[0]] == 0 && std::isinf(out_.v[done + k]))
-                    lo[done + k] = hi[done + k] = kNan;
-              });
-  out_.lo = lo;
-  out_.hi = hi;
-}
-
 /// What x log2e - m log2e errs by beyond the rounding of the difference: the roundings of both
 /// products, u (|x| + |m|), and of the constant (log2 e rounded to f32 is off by 0.22 u relative,
 /// to f64 by 0.13 u), which acts on the difference.
@@ -297,18 +247,6 @@ void NodeWork::function() {
   }
   table_function();
   may_overflow();
-}
-
-/// e^(x - max(x)), exactly, lies in [0, 1], however little is known of x; the kernel's is not below 0.
-void NodeWork::at_most_one() {
-  double* e = out_.own_e.get(1);
-  double* lo = out_.own_lo.get(1);
-  if (out_.e == nullptr) return;
-  for (int64_t k = 0; k < out_.grid.size; ++k) {
-    if (!std::isfinite(out_.v[k]) || e[k] <= 0x1p-20) continue;
-    e[k] = std::min(e[k], std::max(out_.v[k], 1 - out_.v[k]) * rows::kOutward);
-    if (out_.lo != nullptr && lo[k] > 1) lo[k] = 1;
-  }
 }
 
 /// range = "naive": an infinity in place of a result that may round to one.

@@ -71,7 +71,7 @@ class RunningSum {
 
  private:
   /// Multiples of a quantum whose magnitudes fit the accumulator together: no order rounds (R11).
-  bool exact() const { return magnitude_ == 0 || magnitude_ * rounding_.u < quantum_; }
+  bool exact() const { return magnitude_ * rounding_.u < quantum_; }
 
   const EvaluationSettings& settings_;
   const double depth_;
@@ -120,8 +120,7 @@ void NodeWork::scan() {
   const bool reversed = node_.text == "reversed";
   const bool exclusive = node_.text == "exclusive";
   const int64_t length = chunk_.extent[static_cast<size_t>(node_.reduced[0])];
-  const int64_t depth =
-      reduction_depth(evaluator_.settings_, evaluator_.graph_, node_, length);
+  const int64_t depth = reduction_depth(evaluator_.settings_, evaluator_.graph_, node_, length);
   if (node_.joins) {
     const FloatFormat format = format_of(evaluator_.settings_.accumulate);
     const double u = format.unit_roundoff();

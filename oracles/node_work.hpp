@@ -23,9 +23,9 @@ bool divides_by_root(const Graph& graph, const Node& node);
 double reciprocal_error(const Graph& graph, const Node& node, const EvaluationSettings& settings);
 
 // evaluate_total.cpp
-/// range = "naive": a partial sum of the terms of one sign, `up` or the negative ones' sizes `down`,
-/// may pass `limit` (as far as adding them errs, relatively `growth`): the total may be that infinity,
-/// or, where both may, any value (rule R7).
+/// range = "naive": a partial sum of the terms of one sign, `up` or the negative ones' sizes
+/// `down`, may pass `limit` (as far as adding them errs, relatively `growth`): the total may be
+/// that infinity, or, where both may, any value (rule R7).
 void partial_sums_overflow(double up, double down, double growth, double limit, double& lo,
                            double& hi);
 
@@ -100,14 +100,11 @@ class NodeWork {
   // evaluate_real.cpp
   void elementwise();
   void prescaled();
-  void keep_unbounded_nan();
-  void free_zero_signs(size_t divisor);
   template <typename Kernel>
   void unary(Kernel kernel);
   template <typename Kernel>
   void binary(Kernel kernel);
   void may_overflow();
-  void at_most_one();
   void publish(std::string_view operation, size_t argument);
   void settle();
   void function();
@@ -116,8 +113,13 @@ class NodeWork {
 
   // evaluate_comparison.cpp
   void comparison();
-  /// is_nan, is_inf.
+  /// is_nan, is_inf: known where every value that a correct kernel may hold agrees.
   void special_value();
+
+  // evaluate_special.cpp
+  void keep_unbounded_nan();
+  void free_zero_signs(size_t divisor);
+  void at_most_one();
 
   // evaluate_quotient.cpp
   void hoisted_reciprocal();

@@ -237,7 +237,8 @@ class ScatterSum {
   }
 
   /// A partial sum may pass the largest number although the total does not (rule R7): the positive
-  /// terms may, or the negative ones; both, or one that meets an infinity of the other sign, are NaN.
+  /// terms may, or the negative ones; both, or one that meets an infinity of the other sign, are
+  /// NaN.
   bool overflows_to(double got, const Sum& sum) const {
     if (state_.contract.policy.range == RangePolicy::safe || std::isfinite(got)) return false;
     const FloatFormat format = format_of(state_.settings.accumulate);

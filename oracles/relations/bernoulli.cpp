@@ -47,8 +47,8 @@ class Mask {
     int64_t lags = 0;
     while (int64_t{1} << lags < n) ++lags;  // every lag at which a pair exists
     const bool paired = read_other();
-    const int64_t tests = 1 + lags + kStretches + kPhases +
-                          (paired ? 1 + kStretches + 2 * lags : 0);
+    const int64_t tests =
+        1 + lags + kStretches + kPhases + (paired ? 1 + kStretches + 2 * lags : 0);
     limit_ = std::log(2.0 * static_cast<double>(tests) / kFalseAlarm);
     low_ = std::max(0.0, p_ - kGrid);
     high_ = std::min(1.0, p_ + kGrid);

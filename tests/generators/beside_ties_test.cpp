@@ -36,8 +36,8 @@ TEST(BesideTies, IntegersAreLostToTheFormatBetween) {
   EXPECT_GT(lost, 2000 / 10);
 }
 
-/// The middle of two neighbours of `precision` bits has one bit more, the last of them set; an element
-/// is that, or one last place of its own from it.
+/// The middle of two neighbours of `precision` bits has one bit more, the last of them set; an
+/// element is that, or one last place of its own from it.
 bool beside(__int128 magnitude, int precision) {
   for (const int step : {-1, 0, 1}) {
     __int128 m = magnitude + step;

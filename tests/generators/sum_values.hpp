@@ -61,8 +61,8 @@ inline std::vector<double> reals(const Instance& instance, const Tensor& tensor)
   return out;
 }
 
-inline std::vector<double> sum_values(const Contract& contract, DType type, int64_t rows, int64_t cols,
-                               const ValueRecipe& recipe) {
+inline std::vector<double> sum_values(const Contract& contract, DType type, int64_t rows,
+                                      int64_t cols, const ValueRecipe& recipe) {
   const Instance instance = instantiate(contract, sum_case(type, rows, cols, recipe));
   return reals(instance, *instance.find("x"));
 }

@@ -1,5 +1,6 @@
-// Rows that are changed, element by element, towards what an honest kernel uses most of its allowance
-// for: no order, contraction, reciprocal or flushing may pass it, and the search has to come near.
+// Rows that are changed, element by element, towards what an honest kernel uses most of its
+// allowance for: no order, contraction, reciprocal or flushing may pass it, and the search has to
+// come near.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -113,9 +114,7 @@ class Climb {
         v = std::ldexp(normal_(rng_), exponent);
     }
   }
-  Way way(bool flushes) {
-    return {{flushes}, rng_() % 2 == 0, rng_() % 2 == 0, rng_() % 2 == 0};
-  }
+  Way way(bool flushes) { return {{flushes}, rng_() % 2 == 0, rng_() % 2 == 0, rng_() % 2 == 0}; }
 
  private:
   std::mt19937 rng_;

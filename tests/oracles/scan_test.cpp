@@ -96,9 +96,9 @@ TEST(Scans, AnAccumulatorMayBeginWithTheStart) {
     for (const Begin begin : {Begin::accumulator, Begin::carry, Begin::last}) {
       const Floats y = scanned(x, start, begin);
       differ += y != scanned(x, start, Begin::last) ? 1 : 0;
-      for (const Verdict& v : {judged(plain, x, start, y),
-                               judged(backwards, reversed(x), start, reversed(y)),
-                               judged(before, x, start, exclusive(y, start))})
+      for (const Verdict& v :
+           {judged(plain, x, start, y), judged(backwards, reversed(x), start, reversed(y)),
+            judged(before, x, start, exclusive(y, start))})
         ASSERT_EQ(v.outcome, Outcome::pass) << told(v) << " trial " << trial;
     }
   }

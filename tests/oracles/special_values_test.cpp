@@ -204,41 +204,6 @@ TEST(SpecialValues, LogarithmsOfInfiniteSumsAreTheirLimits) {
   }
 }
 
-const char* const kIgnore =
-    "[policy]\nrange = \"safe\"\nsubnormals = \"keep\"\nnan = \"ignore\"\n";
-
-// fmaxf drops a NaN, exp does not: a kernel that sets an infinite maximum aside gives that, another
-// NaN. What is made of the logarithm follows either.
-TEST(SpecialValues, LimitsWhereMaximaIgnoreNan) {
-  const auto accepts = [&](const char* formula, const std::vector<float>& x,
-                           const std::vector<float>& right, const std::vector<float>& wrong) {
-    for (const float got : right)
-      EXPECT_EQ(row(formula, kIgnore, x, got), Outcome::pass) << formula << got;
-    for (const float got : wrong)
-      EXPECT_EQ(row(formula, kIgnore, x, got), Outcome::mismatch) << formula << got;
-  };
-  const char* lse = "logsumexp(x, cols)";
-  for (const float limit : {kPlus, kMinus})
-    accepts(lse, {NAN, limit}, {limit, NAN}, {-limit, 0, 1, -3e38f});
-  accepts(lse, {NAN, 1, 2}, {NAN}, {kPlus, 2, 2.3132617f});
-  EXPECT_EQ(row(lse, kIgnore, {NAN, NAN}, 5), Outcome::skipped);  // R9
-  // max(NaN, 0) is 0 here, and max(inf, 0) infinity.
-  accepts("max(logsumexp(x, cols), 0)", {1, kPlus}, {0, kPlus}, {NAN, kMinus, 1});
-  accepts("max(logsumexp(x, cols), 0)", {NAN, 1}, {0}, {kPlus, NAN});
-  accepts("where(logsumexp(x, cols) > 0, 1, 2)", {1, kPlus}, {1, 2}, {NAN, 0, 1.5f});
-}
-
-// A row of NaN alone begins a maximum with NaN, -inf or 0: clipped from above, that differs.
-TEST(SpecialValues, ARowOfNanStaysWithoutABoundInAMaximum) {
-  for (const char* formula : {"min(max(x, cols), 6)", "max(-max(x, cols), 0)", "max(max(x, cols), -5)"})
-    for (const float got : {6.0f, kMinus, 0.0f})
-      EXPECT_EQ(row(formula, kIgnore, {NAN, NAN}, got), Outcome::skipped) << formula;
-  EXPECT_EQ(row("max(max(x, cols), 0.5)", kIgnore, {NAN, NAN}, 0.5f), Outcome::pass);
-  EXPECT_EQ(row("max(max(x, cols), 0.5)", kIgnore, {NAN, NAN}, NAN), Outcome::mismatch);
-  EXPECT_EQ(row("min(max(x, cols), 6)", kIgnore, {NAN, 7}, 6), Outcome::pass);
-  EXPECT_EQ(row("min(max(x, cols), 6)", kIgnore, {NAN, 7}, 7), Outcome::mismatch);
-}
-
 TEST(SpecialValues, LogSoftmaxOfAnInfinityIsItsLimit) {
   const Contract contract = line_contract("f32", "log_softmax(x, cols)", kSafe);
   Line one(contract, {1, kPlus, kMinus});

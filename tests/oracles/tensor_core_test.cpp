@@ -64,8 +64,7 @@ struct Adder {
     return sum == 0 ? 0 : cut(sum, std::ldexp(1.0, std::ilogb(sum) - 23));
   }
   /// `c` begins the first part's accumulator, `total` what the parts are added to.
-  float dot(const std::vector<double>& terms, int splits, double start = 0,
-            float total = 0) const {
+  float dot(const std::vector<double>& terms, int splits, double start = 0, float total = 0) const {
     const auto n = static_cast<int>(terms.size());
     const int tiles = (n + 15) / 16;
     const int each = (tiles + splits - 1) / splits * 16;
