@@ -333,7 +333,8 @@ void hoist(int n, In dividend, In quotient, double relative, double absolute_par
     const double known = absolute(v) + quotient.e[i];
     const double own_lo = factor * (known + lo[i]) + absolute_part * size;
     const double own_hi = factor * (known + hi[i]) + absolute_part * size;
-    const bool vast = vast_limit(v, quotient.e[i], lo[i], hi[i]) > 0;  // has room for it
+    // A vast quotient has room for it.
+    const bool vast = (quotient.e[i] == 1 / 0.0) & ((v > 0 ? hi[i] : lo[i]) == 1 / 0.0);
     const bool counts = finite(v) & (size != 0) & !vast;
     const double wider_lo = (lo[i] + own_lo) * kOutward;
     const double wider_hi = (hi[i] + own_hi) * kOutward;
