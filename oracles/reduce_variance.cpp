@@ -57,7 +57,9 @@ Element Reducer::running_mean(const Row& row) const {
   out.lo = (s.lo / n + own) * rows::kOutward;
   out.hi = (s.hi / n + own) * rows::kOutward;
   const bool bounded = step <= 0.25;
-  const bool overflows = settings_.widen && 2 * most >= rounding_.largest * (1 - 2 * rounding_.u);
+  // A difference of two means, or n_A m_A + n_B m_B before its division, may overflow.
+  const double reached = std::max(2.0, n) * most;
+  const bool overflows = settings_.widen && reached >= rounding_.largest * (1 - 2 * rounding_.u);
   if (!bounded || overflows) out.lo = out.hi = kNan;
   return out;
 }

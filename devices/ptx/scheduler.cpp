@@ -516,7 +516,8 @@ void Executor::run_blocks() {
     }
     int64_t slice = longest;
     if (uneven) slice = 1 + static_cast<int64_t>(mix(seed + ++turn) % static_cast<uint64_t>(slice));
-    if (stillness_.watching()) slice = std::max<int64_t>(slice / kWatchedPart, 1);
+    // While nothing changes, order does not matter: turns of a usual length find what does, or a hang.
+    if (stillness_.watching()) slice = (may_spin ? kShortSlice : kLongSlice) / kWatchedPart;
     if (run_block(*block, slice)) {
       recycle(std::move(block));
       stillness_.restart();

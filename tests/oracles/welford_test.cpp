@@ -121,6 +121,21 @@ TEST(Welford, AMergeWithAnEmptyPartialMayOverflow) {
             Outcome::mismatch);
 }
 
+TEST(Welford, AMergeByProductsMayOverflow) {
+  // PyTorch's batch_norm: (n_A m_A + n_B m_B) / n, of two pairs.
+  const std::vector<float> x(4, 1.5e38f);
+  const float got = (2 * x[0] + 2 * x[0]) * 0.25f;
+  ASSERT_TRUE(std::isinf(got));
+  const auto outcome = [&](const std::vector<float>& row, const char* range) {
+    const std::string more =
+        "[accuracy]\nvariance = \"welford\"\n[policy]\nnan = \"exclude\"\nrange = \"";
+    return judge_row(row_contract("mean(x, cols)", more + range + "\"\n"), row, got).outcome;
+  };
+  EXPECT_EQ(outcome(x, "naive"), Outcome::pass);
+  EXPECT_EQ(outcome(x, "safe"), Outcome::mismatch);
+  EXPECT_EQ(outcome(std::vector<float>(4, 0.8e38f), "naive"), Outcome::mismatch);
+}
+
 TEST(Welford, AnInfiniteElementMayMakeTheMeanNaN) {
   const Contract summed = row_contract("mean(x, cols)", "[policy]\nrange = \"safe\"\n");
   for (const std::vector<float>& x : {std::vector<float>{INFINITY}, {INFINITY, 1.0f}}) {
