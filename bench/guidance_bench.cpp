@@ -88,7 +88,7 @@ void search(Checker& checker, Trial& trial) {
     trial.lane_instructions += result.run.lane_instructions;
     if (!result.findings.empty()) return;
     if (!trial.guided) continue;
-    search.learn(c, features.of(result));
+    search.learn(c, features.of(result), result.run.lane_instructions);
     search.hint(features.sizes());
   }
 }

@@ -54,7 +54,7 @@ SearchResult search(Checker& checker, uint64_t seed, const SearchLimits& limits)
     const Case c = search.next();
     const CheckResult checked = checker.check(c);
     for (const Finding& finding : checked.findings) result.findings.add(finding, result.cases);
-    search.learn(c, features.of(checked));
+    search.learn(c, features.of(checked), checked.run.lane_instructions);
     search.hint(features.sizes());
     ++result.cases;
     result.seconds = since(start);

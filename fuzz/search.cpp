@@ -113,16 +113,23 @@ Case Search::next() {
   return c;
 }
 
-bool Search::learn(const Case& c, const std::vector<Feature>& features) {
-  bool is_new = false;
+bool Search::learn(const Case& c, const std::vector<Feature>& features, int64_t cost) {
+  bool is_new = false, is_cheaper = false;
   const auto keep = [&](Seen& seen) {
-    seen = {1, kept_.size(), 0};
+    seen = {1, kept_.size(), cost, 0};
     is_new = true;
+  };
+  const auto compare_cost = [&](Seen& seen) {
+    if (2 * cost >= seen.cost) return;
+    seen.kept = kept_.size();
+    seen.cost = cost;
+    is_cheaper = true;
   };
   for (const Feature& feature : features) {
     const auto kind = static_cast<size_t>(feature.kind);
     if (feature.rung > 0) {
       Ladder& ladder = ladders_[kind][feature.counter - feature.rung];
+      if (feature.rung == ladder.rung) compare_cost(ladder.seen);
       if (feature.rung <= ladder.rung) continue;
       ladder.rung = feature.rung;
       ladder.at_top = feature.kind == Kind::compare && feature.rung == kNearRungs;
@@ -136,9 +143,10 @@ bool Search::learn(const Case& c, const std::vector<Feature>& features) {
       keep(at->second);
     } else {
       ++at->second.cases;
+      compare_cost(at->second);
     }
   }
-  if (is_new) kept_.push_back(c);
+  if (is_new || is_cheaper) kept_.push_back(c);
   return is_new;
 }
 

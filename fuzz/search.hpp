@@ -22,8 +22,9 @@ class Search {
   /// The next case to run: starting cases first, then fresh and mutated ones.
   Case next();
 
-  /// Tells what case `c` showed. Returns true when the case is kept for a new feature.
-  bool learn(const Case& c, const std::vector<Feature>& features);
+  /// Tells what case `c` showed, and what it cost in lane instructions. Returns true when the case is
+  /// kept for a new feature; one that costs less than half replaces the case kept for a known one.
+  bool learn(const Case& c, const std::vector<Feature>& features, int64_t cost = 0);
   /// Tells all the sizes that are known so far at which the kernel may change its way.
   void hint(const std::vector<int64_t>& sizes);
 
@@ -34,7 +35,8 @@ class Search {
   /// What a feature, or a ladder's highest rung, is known by.
   struct Seen {
     uint64_t cases = 0;    ///< that showed it; of a ladder not counted
-    size_t kept = 0;       ///< the case that showed it first
+    size_t kept = 0;       ///< the case that showed it first, or for less than half of the cost
+    int64_t cost = 0;      ///< of that case
     uint64_t mutants = 0;  ///< of that case, for its sake
   };
   struct Ladder {

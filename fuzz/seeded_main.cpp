@@ -90,8 +90,9 @@ void loop(const Settings& settings) {
     const assay::Case c = search.next();
     const std::string text = assay::print_case(c);
     LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(text.data()), text.size());
-    const bool is_kept = search.learn(c, assay::fuzz_target().features());
-    search.hint(assay::fuzz_target().sizes());
+    const assay::Target& target = assay::fuzz_target();
+    const bool is_kept = search.learn(c, target.features(), target.cost());
+    search.hint(target.sizes());
     if (!is_kept || settings.folders.empty()) continue;
     assay::write_file(kept_path(settings.folders.front(), text), text);
   }

@@ -100,6 +100,7 @@ int Target::run(const uint8_t* data, size_t size, volatile uint8_t* counters) {
   if (slot_) slot_->begin_case(reinterpret_cast<const char*>(data), size);
   const CheckResult result = checker_.check(c);
   features_ = numbers_.of(result);
+  cost_ = result.run.lane_instructions;
   set_counters(features_, counters);
   for (const Finding& finding : result.findings) {
     if (findings_.add(finding, executions_)) file(finding, result);

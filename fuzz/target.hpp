@@ -50,6 +50,7 @@ class Target {
   const FindingSet& findings() const { return findings_; }
   /// What the last case showed.
   const std::vector<Feature>& features() const { return features_; }
+  int64_t cost() const { return cost_; }  ///< of the last case, in lane instructions
   /// Sizes at which the kernel may change its way, as far as cases showed its programs.
   const std::vector<int64_t>& sizes() const { return numbers_.sizes(); }
 
@@ -64,6 +65,7 @@ class Target {
   Checker& checker_;
   Features numbers_;
   std::vector<Feature> features_;
+  int64_t cost_ = 0;
   FindingSet findings_;
   std::unique_ptr<WorkerSlot> slot_;
   int64_t executions_ = 0;

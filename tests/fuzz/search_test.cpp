@@ -98,6 +98,17 @@ TEST(Search, MutatesTheCaseAtTheHighestRung) {
   EXPECT_GT(count_marked(again, 222, 300), 50) << "mutants, but for those whose value seed changed";
 }
 
+TEST(Search, OfCasesThatShowTheSameTheCheapIsMutated) {
+  Search search = begun(3);
+  search.learn(marked(111), {rung(100, 9)}, 1000);
+  EXPECT_FALSE(search.learn(marked(222), {rung(100, 9)}, 501)) << "not cheap enough";
+  EXPECT_FALSE(search.learn(marked(333), {rung(100, 8)}, 1)) << "not as high";
+  Search before = search;
+  EXPECT_GT(count_marked(before, 111, 300), 50);
+  EXPECT_FALSE(search.learn(marked(444), {rung(100, 9)}, 499)) << "nothing new";
+  EXPECT_GT(count_marked(search, 444, 300), 50);
+}
+
 TEST(Search, KindsOfFeaturesAreTakenAlike) {
   Search search = begun(3);
   for (uint32_t i = 0; i < 300; ++i) search.learn(marked(111), {{i, 1, Feature::Kind::flow}});
