@@ -1,5 +1,5 @@
-// Cases past what clamps a grid: elements that no block owns, and whole grids just past the sizes at
-// which launches change.
+// Cases past what clamps a grid: elements that no block owns, and whole grids just past the sizes
+// at which launches change.
 #include <algorithm>
 
 #include "generators/draft.hpp"

@@ -62,7 +62,8 @@ TEST(Workspaces, OneThatIsNotLeftZeroedIsFound) {
   const Outcome o = smoke(replaced(kSource, "*tickets = 0;", ""), kContract);
   if (o.status == 3) GTEST_SKIP() << o.err;
   EXPECT_EQ(o.status, 1) << o.out << o.err;
-  EXPECT_NE(o.out.find("mismatch (R3): tickets: 1 of 1 elements wrong"), std::string::npos) << o.out;
+  EXPECT_NE(o.out.find("mismatch (R3): tickets: 1 of 1 elements wrong"), std::string::npos)
+      << o.out;
 }
 
 TEST(Workspaces, OneThatIsNotZeroedIsPoisoned) {

@@ -86,14 +86,15 @@ TEST(Unowned, AClampedGridLeavesTheRest) {
                     "(rows * size(cols) + cols) / 64 == block.x", 27, 10),
             "25,6");
   EXPECT_EQ(unowned(clamped, "size(rows) - 1 - rows == block.x", 65537, 3), "0,0");
-  EXPECT_EQ(unowned("'ceil_div(rows, 6)'", "block.x * 6 <= rows && rows < (block.x + 1) * 6", 13, 1),
-            "");
-  EXPECT_EQ(unowned("'rows / 6'", "block.x * 6 <= rows && rows < (block.x + 1) * 6", 13, 1), "12,0");
+  const char* sixes = "block.x * 6 <= rows && rows < (block.x + 1) * 6";
+  EXPECT_EQ(unowned("'ceil_div(rows, 6)'", sixes, 13, 1), "");
+  EXPECT_EQ(unowned("'rows / 6'", sixes, 13, 1), "12,0");
 }
 
 TEST(Unowned, AGridStrideLoopReachesAll) {
   for (const int64_t rows : {65535, 65536, 65537, 131071, 5000000}) {
-    EXPECT_EQ(unowned("'min(rows, 65535)'", "rows % min(size(rows), 65535) == block.x", rows, 2), "");
+    EXPECT_EQ(unowned("'min(rows, 65535)'", "rows % min(size(rows), 65535) == block.x", rows, 2),
+              "");
     EXPECT_EQ(unowned("'min(ceil_div(rows, 4), 1000)'",
                       "rows / 4 % min(ceil_div(size(rows), 4), 1000) == block.x", rows, 2),
               "");
