@@ -81,7 +81,7 @@ std::string Explainer::input_text(const Node& n, const Tensor& tensor, const Val
                         : n.integral ? static_cast<uint64_t>(value.i[k]) & mask(tensor.dtype)
                                      : round_to_bits(tensor.dtype, value.v[k]);
   text += " = " + element_text(tensor.dtype, bits) + " (" + hex(tensor.dtype, bits);
-  return text + (tensor.spec->pack ? ": " + codes_text(*tensor.spec->pack, bits) : "") + ")";
+  return text + (tensor.spec->pack ? ": " + packed_text(*tensor.spec->pack, bits) : "") + ")";
 }
 
 std::string Explainer::gathered_at(const Node& n, const Tensor& tensor, const Value& value,

@@ -74,7 +74,7 @@ std::string wide_text(__int128 x) {
   return {digits.rbegin(), digits.rend()};
 }
 
-std::string codes_text(const Packing& pack, uint64_t word) {
+std::string packed_text(const Packing& pack, uint64_t word) {
   std::string text;
   for (int i = 0; i < pack.in_word(); ++i) {
     const int place = pack.low_first ? i : pack.in_word() - 1 - i;

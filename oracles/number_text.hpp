@@ -23,6 +23,6 @@ std::string hex(DType type, uint64_t bits);
 std::string wide_text(__int128 x);
 
 /// The 4-bit elements of a word, in the order of their indices: "8 7 6 5 4 3 2 1".
-std::string codes_text(const Packing& pack, uint64_t word);
+std::string packed_text(const Packing& pack, uint64_t word);
 
 }  // namespace assay

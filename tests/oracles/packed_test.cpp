@@ -62,12 +62,12 @@ TEST(Packed, ElementsAreReadOutOfWords) {
 
 TEST(Packed, AWordsElementsAreShownInTheirOrder) {
   Packing pack;
-  EXPECT_EQ(codes_text(pack, 0x87654321), "1 2 3 4 5 6 7 8");
+  EXPECT_EQ(packed_text(pack, 0x87654321), "1 2 3 4 5 6 7 8");
   pack.low_first = false;
-  EXPECT_EQ(codes_text(pack, 0x87654321), "8 7 6 5 4 3 2 1");
+  EXPECT_EQ(packed_text(pack, 0x87654321), "8 7 6 5 4 3 2 1");
   pack.element = DType::i4;
   pack.word = DType::u8;
-  EXPECT_EQ(codes_text(pack, 0x8f), "-8 -1");
+  EXPECT_EQ(packed_text(pack, 0x8f), "-8 -1");
 }
 
 }  // namespace
