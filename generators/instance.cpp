@@ -235,10 +235,6 @@ void Resolver::resolve_shapes() {
     tensor.dtype = resolve_dtype(spec, variant);
     tensor.present = !spec.when || evaluate_integer(*spec.when, scope_) != 0;
     if (spec.kind == OperandKind::scalar) continue;
-    if (byte_size(tensor.dtype) == 0) {
-      throw InputError(spec.where, "operand '" + spec.name + "': packed " +
-                                       std::string(name(tensor.dtype)) + " is not supported yet");
-    }
     if (spec.shape.size() > kMostDims) {
       throw InputError(spec.where, "operand '" + spec.name + "' has more than 8 dimensions");
     }

@@ -240,6 +240,7 @@ Contract read_contract(const TomlValue& document, const std::string& path) {
   optional("accuracy", read_accuracy);
   optional("policy", read_policy);
   optional("builds", read_builds);
+  unpack_elements(contract);
   check_judged(document, contract);
   check_names(contract);
   check_aliases(contract);

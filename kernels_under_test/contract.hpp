@@ -69,10 +69,15 @@ struct DomainRange {
 enum class Absent { null, none, alias };
 enum class Dead { poison, in_range, none };
 
+/// How a 4-bit operand lies in words. Everywhere but in formulas, which name its elements, the
+/// operand is the array of its words: dtype, shape, strides and values are theirs.
 struct Packing {
-  std::string along;  ///< dimension that is packed
+  DType element = DType::u4;  ///< u4 or i4
+  std::string along;          ///< dimension of the elements that is packed
+  std::string words;          ///< that dimension's name in the array of words
   DType word = DType::u32;
-  bool low_first = true;
+  bool low_first = true;      ///< the first element lies in the lowest bits
+  int in_word() const { return bit_width(word) / 4; }
 };
 
 /// An operand that another may share its memory with, or stands for when that one is absent.

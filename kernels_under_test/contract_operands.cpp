@@ -63,7 +63,7 @@ void check_keys_fit(const TableReader& table, OperandKind kind) {
       {"may_alias", {output, inout, workspace}},
       {"valid", {output, inout}},
       {"overread", {input, inout, index}},
-      {"pack", {input, output, inout, index}},
+      {"pack", {input}},
   };
   for (const TomlEntry& entry : table.table().entries)
     for (const Rule& rule : kRules)
@@ -234,30 +234,6 @@ void read_index_rules(const TableReader& table, const std::vector<std::string>& 
   }
 }
 
-void read_packing(const TomlValue& value, Contract& contract, OperandSpec& operand) {
-  const TableReader table(value, "'pack'", {"along", "word", "low_first"});
-  Packing pack;
-  const TomlValue& along = table.need("along");
-  pack.along = expect_string(along, "'along' of 'pack'");
-  std::vector<std::string> dimensions;
-  for (const Dimension& dimension : operand.shape)
-    if (!dimension.name.empty()) dimensions.push_back(dimension.name);
-  if (!contains(dimensions, pack.along))
-    throw InputError(along.text_where, "'" + operand.name + "' has no dimension '" + pack.along +
-                                           "'" + suggestion(pack.along, dimensions));
-  if (const TomlValue* word = table.find("word"))
-    pack.word = expect_choice<DType>(*word, "'word' of 'pack'",
-                                     {{"u8", DType::u8},
-                                      {"i8", DType::i8},
-                                      {"u16", DType::u16},
-                                      {"u32", DType::u32},
-                                      {"i32", DType::i32},
-                                      {"u64", DType::u64}});
-  if (table.find("low_first") != nullptr) pack.low_first = table.flag("low_first");
-  operand.pack = pack;
-  note_later(contract, value.where, "pack of '" + operand.name + "'");
-}
-
 void check_dtype_fits(const TomlValue& value, const Contract& contract,
                       const OperandSpec& operand) {
   for (const DType kind : kinds_of(operand.dtype, contract)) {
@@ -267,6 +243,10 @@ void check_dtype_fits(const TomlValue& value, const Contract& contract,
                                              "' needs integer types, not '" + spelled + "'");
     if (byte_size(kind) == 0 && operand.kind == OperandKind::scalar)
       throw InputError(value.text_where, "a scalar cannot be '" + spelled + "'");
+    if (byte_size(kind) == 0 && operand.kind != OperandKind::input)
+      throw InputError(value.text_where,
+                       "'" + spelled + "' is packed, which only inputs can be, not '" +
+                           operand.name + "' of kind '" + name_of(operand.kind) + "'");
     if (byte_size(kind) == 0 && !operand.pack)
       throw InputError(value.text_where,
                        "'" + spelled + "' needs 'pack', e.g. pack = { along = \"" +
@@ -333,7 +313,7 @@ OperandSpec read_operand(const TableReader& table, const std::vector<std::string
   read_aliases(table, operands, operand);
   if (const TomlValue* valid = table.find("valid")) read_valid(*valid, operand);
   operand.overread = table.expression("overread");
-  if (const TomlValue* pack = table.find("pack")) read_packing(*pack, contract, operand);
+  if (table.find("pack") != nullptr) read_packing(table, operand);
   check_dtype_fits(table.need("dtype"), contract, operand);
   return operand;
 }

@@ -21,6 +21,10 @@ void read_presence(const TableReader& table, const std::vector<std::string>& ope
                    OperandSpec& operand);
 void read_aliases(const TableReader& table, const std::vector<std::string>& operands,
                   OperandSpec& operand);
+/// `pack`: the operand becomes the array of its words.
+void read_packing(const TableReader& table, OperandSpec& operand);
+/// Formulas and relations that name a packed operand's elements take them out of its words.
+void unpack_elements(Contract& contract);
 /// Operands that may share memory are of one type, shape and layout.
 void check_aliases(const Contract& contract);
 /// `launch`: a table or an array of tables. Needs `args` and `source`.

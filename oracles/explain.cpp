@@ -569,7 +569,8 @@ class Explainer {
     const uint64_t bits = n.raw        ? static_cast<uint64_t>(value.i[k])
                           : n.integral ? static_cast<uint64_t>(value.i[k]) & mask(tensor.dtype)
                                        : round_to_bits(tensor.dtype, value.v[k]);
-    return text + " = " + element_text(tensor.dtype, bits) + " (" + hex(tensor.dtype, bits) + ")";
+    text += " = " + element_text(tensor.dtype, bits) + " (" + hex(tensor.dtype, bits);
+    return text + (tensor.spec->pack ? ": " + packed_text(*tensor.spec->pack, bits) : "") + ")";
   }
 
   /// Where a gathered element lies along one axis: its index's value, or its own coordinate.

@@ -74,4 +74,15 @@ std::string wide_text(__int128 x) {
   return {digits.rbegin(), digits.rend()};
 }
 
+std::string packed_text(const Packing& pack, uint64_t word) {
+  std::string text;
+  for (int i = 0; i < pack.in_word(); ++i) {
+    const int place = pack.low_first ? i : pack.in_word() - 1 - i;
+    const uint64_t bits = word >> (4 * place) & 15;
+    const auto code = static_cast<int>(to_integer(pack.element, bits));
+    text += (text.empty() ? "" : " ") + std::to_string(code);
+  }
+  return text;
+}
+
 }  // namespace assay

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "kernels_under_test/dtype.hpp"
+#include "kernels_under_test/contract.hpp"
 
 namespace assay {
 
@@ -21,5 +21,8 @@ std::string multiple(double x);
 /// The element's bits, as many digits as it has.
 std::string hex(DType type, uint64_t bits);
 std::string wide_text(__int128 x);
+
+/// The 4-bit elements of a word, in the order of their indices: "8 7 6 5 4 3 2 1".
+std::string packed_text(const Packing& pack, uint64_t word);
 
 }  // namespace assay

@@ -221,17 +221,45 @@ TEST(Contract, LaterPartsAreAcceptedAndNamed) {
   EXPECT_EQ(not_yet("{ triton = \"pool.cu:kernel\", num_warps = 4, constexpr = { B = 3 } }",
                     "launch = { grid = 1 }\n"),
             (std::vector<std::string>{kFolder + "k.toml:2: source.triton"}));
-  const Contract packed = around(
+}
+
+/// The formula of y over a packed w[rows, cols].
+std::string unpacked(const std::string& type, const std::string& pack, const std::string& formula) {
+  const Contract c = around(
+      "{ name = \"y\", kind = \"output\", dtype = \"f32\", shape = [\"rows\"] },\n"
+      "{ name = \"w\", kind = \"input\", dtype = \"" + type +
+          "\", shape = [\"rows\", \"cols\"], pack = { along = \"cols\"" + pack + " } },\n",
+      "y = \"" + formula + "\"\n");
+  EXPECT_TRUE(c.not_yet.empty());
+  return to_text(*c.formula.front().expr);
+}
+
+TEST(Contract, PackedElementsAreTakenOutOfWords) {
+  const Contract c = around(
       R"toml({ name = "y", kind = "output", dtype = "f32", shape = ["rows"] },
          { name = "w", kind = "input", dtype = "u4", shape = ["rows", "cols"],)toml"
       R"toml( pack = { along = "cols", word = "i32", low_first = false } },
 )toml",
       "y = \"sum(w, cols)\"\n");
-  ASSERT_TRUE(packed.args[1].pack);
-  EXPECT_EQ(packed.args[1].pack->along, "cols");
-  EXPECT_EQ(packed.args[1].pack->word, DType::i32);
-  EXPECT_FALSE(packed.args[1].pack->low_first);
-  EXPECT_EQ(packed.not_yet, (std::vector<std::string>{kFolder + "k.toml:8: pack of 'w'"}));
+  const OperandSpec& w = c.args[1];
+  ASSERT_TRUE(w.pack);
+  EXPECT_EQ(w.pack->along, "cols");
+  EXPECT_EQ(w.pack->in_word(), 8);
+  EXPECT_FALSE(w.pack->low_first);
+  EXPECT_EQ(w.dtype, "i32") << "in memory there are words";
+  EXPECT_EQ(w.shape[1].name, "cols_words");
+  EXPECT_EQ(to_text(*w.shape[1].extent), "ceil_div(cols, 8)");
+  EXPECT_TRUE(c.not_yet.empty());
+  EXPECT_EQ(to_text(*c.formula.front().expr),
+            "sum(w[cols_words = cols / 8] >> 4 * (7 - cols % 8) & 15, cols)");
+  EXPECT_EQ(unpacked("i4", ", word = \"u8\"", "sum(w, cols)"),
+            "sum((w[cols_words = cols / 2] >> 4 * (cols % 2) & 15 ^ 8) - 8, cols)");
+  EXPECT_EQ(unpacked("u4", "", "w[rows = 2, cols = 3] + size(cols) + w[cols = rows - 1]"),
+            "(w[rows = 2, cols_words = div_floor(3, 8)] >> 4 * mod_floor(3, 8) & 15) + size(cols) + "
+            "(w[cols_words = div_floor(rows - 1, 8)] >> 4 * mod_floor(rows - 1, 8) & 15)");
+  EXPECT_EQ(unpacked("u4", "", "w[rows, 3] + w[rows]"),
+            "(w[rows, div_floor(3, 8)] >> 4 * mod_floor(3, 8) & 15) + "
+            "(w[rows, cols / 8] >> 4 * (cols % 8) & 15)");
 }
 
 TEST(Contract, OracleInPlaceOfAFormula) {
