@@ -72,6 +72,7 @@ void Executor::track_access(const MicroOp& op, uint32_t mask, Space space, Acces
     races_->strong_access(*block.races, warp_->index, event, acquires);
   }
   check_races(op, event);
+  if (atomic) races_->goes_on_to_atomic(*block.races, warp_->index, event);
 }
 
 void Executor::check_races(const MicroOp& op, RaceEvent event) {

@@ -371,16 +371,20 @@ void Races::conflict(const RaceWarp& warp, const RaceEvent& event, int lane,
 
 void Races::strong_access(RaceBlock& block, int w, const RaceEvent& event, bool acquires) {
   RaceWarp& warp = block.warps[w];
-  const bool atomic = (event.what & RaceAccess::kAtomic) != 0;
   for (uint32_t left = event.mask; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
     const uint64_t address = event.addresses[lane];
-    if (atomic && !pending_.empty()) {
-      const RaceThread me = warp.first + static_cast<RaceThread>(lane);
-      pending_.erase(pending_key(event.shared, address, me));
-    }
     if (acquires) acquire_from(block, w, lane, event.shared, address);
     if (event.writes) release_by_fence(block, warp, lane, event);
+  }
+}
+
+void Races::goes_on_to_atomic(const RaceBlock& block, int w, const RaceEvent& event) {
+  if (pending_.empty()) return;
+  for (uint32_t left = event.mask; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    const RaceThread me = block.warps[w].first + static_cast<RaceThread>(lane);
+    pending_.erase(pending_key(event.shared, event.addresses[lane], me));
   }
 }
 

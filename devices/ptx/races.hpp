@@ -120,6 +120,8 @@ class Races {
               uint64_t offset);
   /// The part of an atomic, volatile or ordered access that passes on what is known.
   void strong_access(RaceBlock& block, int warp, const RaceEvent& event, bool acquires);
+  /// After an atomic was checked: what its lanes read there before is no race.
+  void goes_on_to_atomic(const RaceBlock& block, int warp, const RaceEvent& event);
 
   // ---- what orders ----
   void barrier(RaceBlock& block);

@@ -180,5 +180,19 @@ TEST_F(Races, NamesAReaderThatIsNotOrdered) {
       << wrong.all_messages();
 }
 
+// Even lanes swap a value for itself: theirs succeeds at once, beside the plain read of others.
+TEST_F(Races, ALoopOfCompareAndSwapMayEndInItsFirstTurn) {
+  Runner r(Runner::kernel(R"(
+    ld.param.u64 %rd1, [a]; mov.u32 %r1, %tid.x; and.b32 %r2, %r1, 1; ld.global.u32 %r3, [%rd1];
+    L: add.u32 %r4, %r3, %r2; atom.global.cas.b32 %r5, [%rd1], %r3, %r4;
+    setp.ne.u32 %p1, %r5, %r3; mov.u32 %r3, %r5; @%p1 bra L;)"));
+  const uint64_t a = r.array<uint32_t>("a", {0});
+  for (const int warps : {1, 3}) {
+    ASSERT_EQ(r.run({a}, threads(32 * warps)), RunStatus::completed) << r.all_messages();
+    EXPECT_EQ(r.count(DiagnosticKind::race), 0) << r.all_messages();
+    EXPECT_EQ(r.read<uint32_t>("a")[0], 16u * static_cast<uint32_t>(warps));
+  }
+}
+
 }  // namespace
 }  // namespace assay::ptx
