@@ -69,23 +69,32 @@ void Executor::tell_missing(const WarpState& home, const Group& waits, const cha
       step_of(*other_warp, other->pc, other->mask, "waits for " + awaited(*other, running)));
 }
 
-/// The first instruction with a line of the innermost loop that a running group goes round: the
-/// same wherever in the loop it was stopped. Its own place where it goes round none.
+/// The topmost line of the innermost loop that a running group goes round, where its `while` stands
+/// whichever way it is compiled: the same wherever in the loop it was stopped. Its own place where
+/// it goes round none.
 int32_t Executor::loop_of(const Group& g) const {
   std::vector<int32_t> places{g.pc};
   places.insert(places.end(), g.stack.rbegin(), g.stack.rend());  // the callers' loops
   for (const int32_t pc : places) {
-    int32_t first = -1;
+    int32_t first = -1, last = -1;
     for (int32_t at = pc; at < static_cast<int32_t>(code_->ops.size()); ++at) {
       const MicroOp& op = ops_[at];
       if (!op.back_edge || op.target < 0) continue;
       const int32_t begin = code_->blocks[static_cast<size_t>(op.target)].pc;
-      if (begin <= pc) first = std::max(first, begin);
+      if (begin > pc || begin < first) continue;
+      first = begin;
+      last = at;
     }
-    for (int32_t at = first; first >= 0 && at <= pc; ++at) {
-      if (user_line(ops_[at].site).line > 0) return at;
+    if (first < 0) continue;
+    // Lines of functions that were inlined into the loop stand elsewhere.
+    const SourceLine branch = user_line(ops_[last].site);
+    int32_t top = last;
+    for (int32_t at = first; at < last; ++at) {
+      const SourceLine line = user_line(ops_[at].site);
+      const bool same = line.file == branch.file && line.inlined_at == branch.inlined_at;
+      if (same && line.line > 0 && line.line < user_line(ops_[top].site).line) top = at;
     }
-    if (first >= 0) return first;
+    return top;
   }
   return g.pc;
 }

@@ -133,11 +133,19 @@ TEST_F(Texts, ALaunchLimitStandsAtTheNumberAndIsNoLargestRun) {
 
 TEST_F(Texts, AnExpectedNaNNamesItsTerm) {
   kernel("  const int i = blockIdx.x * 128 + threadIdx.x;\n  if (i < n) y[i] = 0.f;\n", "log(x) + 1");
-  const Outcome made = repro("assay-case 1\nkernel k\nsizes n=2\nvalues x zeros\nset x[1] = -1\nend\n");
+  const Outcome made = repro("assay-case 1\nkernel k\nsizes n=2\nvalues x equal value=-1\nend\n");
   EXPECT_TRUE(has(made.out, "  exact     NaN: log(x) makes it\n")) << made.out;
   const Outcome held =
       repro("assay-case 1\nkernel k\nsizes n=2\nvalues x equal value=1\nset x[1] = nan\nend\n");
   EXPECT_TRUE(has(held.out, "  exact     NaN: x holds it\n")) << held.out;
+}
+
+TEST_F(Texts, AMismatchThatDoesNotShowIsNamedWhereItWasStored) {
+  kernel("  const int i = blockIdx.x * 128 + threadIdx.x;\n  if (i < n) y[i] = x[i];\n");
+  const Outcome o = repro("assay-case 1\n# the worst element is stored at k.cu:3\n# y: wrong\nkernel k\n"
+                          "sizes n=4\nvalues x normal\nrecorded kind=mismatch rule=R4 at=k.cu:1\nend\n");
+  EXPECT_TRUE(has(o.out, "recorded  the recorded failure does not show: mismatch R4 stored at k.cu:3\n"))
+      << o.out;
 }
 
 TEST_F(Texts, ARunOfWhichNothingIsJudgedIsNotClean) {
@@ -155,7 +163,7 @@ TEST_F(Texts, ARunOfWhichNothingIsJudgedIsNotClean) {
       << none.out;
   // Where a few are judged it is clean, and says that most are not.
   folder_.write("k.toml", replaced(whole, "div_trunc(x, 0)",
-                                   "where(size(n) < 40, 7 - x, div_trunc(x, 0))"));
+                                   "where(size(n) < 10, 7 - x, div_trunc(x, 0))"));
   const Outcome most = smoke();
   EXPECT_EQ(most.status, 0) << most.out << most.err;
   EXPECT_TRUE(has(most.out, "clean as far as it was judged, but not judged were ")) << most.out;

@@ -56,7 +56,7 @@ void all_load(const std::string& folder, size_t stride) {
 }
 
 TEST(InitLoads, OfOurKernels) { all_load("kernels", 1); }
-TEST(InitLoads, OfPlantedOnes) { all_load("planted", 6); }
+TEST(InitLoads, OfPlantedOnes) { all_load("planted", 12); }
 
 struct Shape {
   const char* name;

@@ -321,6 +321,19 @@ TEST(Properties, ShrinkingKeepsTheFailure) {
   EXPECT_EQ(again.findings.front().identity(), small.finding.identity());
 }
 
+TEST(Properties, ReproListsTheLaunchesThatDiffer) {
+  Kernel wrong = Kernel::sums(2);
+  const TemporaryFolder folder;
+  const std::string file = folder.write(
+      "rows.case",
+      "assay-case 1\nkernel sums\nsizes rows=30 cols=200\nknobs BLOCK=32\nvalues x normal\n"
+      "seeds values=0x5\nproperty rows_independent(rows) count=1 first=4\nend\n");
+  const Outcome outcome = run_assay({"repro", file, "--contract", wrong.path()});
+  EXPECT_NE(outcome.out.find("  other run: row 4 alone\n    grid [30, 1, 1], here [1, 1, 1]\n"),
+            std::string::npos)
+      << outcome.out;
+}
+
 TEST(Properties, ReproShowsBothRuns) {
   Kernel wrong = Kernel::sums(3);
   const TemporaryFolder folder;
