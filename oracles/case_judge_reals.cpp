@@ -164,7 +164,7 @@ std::optional<Decision> CaseJudge::decide_vast(const Open& open, const Chunk& si
   if (known.nan || known.infinite != 0 || std::isinf(known.value_error)) return std::nullopt;
   const double inner = from_below ? open.lo : open.hi;
   const double by = inner * std::max(1.0, std::fabs(known.value / open.v) * rows::kOutward);
-  if (std::isnan(by)) return std::nullopt;
+  if (!std::isfinite(by)) return std::nullopt;
   return decided(got, tier.margins(rows_, root_->node, single, got, by, by), {0, 0, 0, 0, by, by});
 }
 

@@ -54,7 +54,6 @@ void Overflows::evaluate(int id) {
     case Op::literal:
     case Op::named:
     case Op::load:
-    case Op::gather:
       break;
     case Op::neg:
     case Op::abs:

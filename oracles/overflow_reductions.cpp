@@ -228,7 +228,8 @@ void Overflows::rescaled(int id) {
 }
 
 /// Whatever the weights are, a mean that is finite lies within the hull of what they average: the
-/// largest has the weight 1, or NaN. With `exp = "prescaled"` it may vanish.
+/// largest has the weight 1, or NaN, for which a kernel that looks for empty rows may write 0. With
+/// `exp = "prescaled"` it may vanish.
 void Overflows::hull(int id) {
   const Node& node = graph_.nodes[static_cast<size_t>(id)];
   const int mean = node.args[0];
@@ -255,6 +256,8 @@ void Overflows::hull(int id) {
                   const double by = (slack.relative * largest + slack.absolute) * rows::kOutward;
                   out.low = std::max(out.low, hull.least - by);
                   out.high = std::min(out.high, hull.most + by);
+                  if (!out.reals()) out.low = HUGE_VAL, out.high = -HUGE_VAL;
+                  if (out.nan) out.join({0, 0});
                 }
               });
 }

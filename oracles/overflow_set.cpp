@@ -31,8 +31,8 @@ OverflowSet set_of(double v, double e, double lo, double hi) {
     // An infinite error and one infinite end: the other is a limit of both (rows.hpp, vast_limit).
     const bool limited = std::isinf(e) && std::isinf(lo) != std::isinf(hi);
     const double known = limited ? 0 : e;
-    set.low = outwards(v - (known + lo), -1);
-    set.high = outwards(v + (known + hi), 1);
+    set.low = known + lo == 0 ? v : outwards(v - (known + lo), -1);
+    set.high = known + hi == 0 ? v : outwards(v + (known + hi), 1);
     set.up = std::isinf(set.high);
     set.down = std::isinf(set.low);
     set.nan = set.up && set.down;

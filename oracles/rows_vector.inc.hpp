@@ -445,7 +445,7 @@ MatchTotals match(int n, In x, const double* got, const MatchFormat& format, uin
     const Mask same_infinity = (a.v == g) & ~vfinite(a.v) & (wide == 0);
     const Mask good = near | both_nan | same_infinity;
     // Beyond the format a vast number is judged by its limit: infinity alone is right.
-    const Mask no_number = vast(a) & (inner_limit(a) > format.largest);
+    const Mask no_number = (a.e == 1 / 0.0) & (inner_limit(a) > format.largest);
     const Mask is_weak =
         (wide > 0.25 * vlarger(vabs(a.v), splat(format.weak_floor))) & ~no_number;
     const Mask counts = near & ~is_weak & (dev > 0);

@@ -75,6 +75,19 @@ TEST(Overflow, AFiniteLimitOfAFunctionIsReached) {
   EXPECT_EQ(line("2 / (1 + exp(x)) - 1", 89, -0.999f), Outcome::mismatch);
 }
 
+TEST(Overflow, AReportNamesWhatFollows) {
+  const auto accepted = [](const std::string& formula, float x, float got) {
+    Line one(line_contract("f32", formula, kNaive), {x});
+    one({got});
+    return one.explain().accepted;
+  };
+  EXPECT_TRUE(accepted("exp(x) / 3", 89, 3e38f).ends_with("] or inf after an overflow (R7)"))
+      << accepted("exp(x) / 3", 89, 3e38f);
+  EXPECT_TRUE(accepted("1e30 / exp(x)", 89, 1).ends_with("] or {0} after an overflow (R7)"))
+      << accepted("1e30 / exp(x)", 89, 1);
+  EXPECT_EQ(accepted("exp(x) / 3", 8, 1).find("overflow"), std::string::npos);
+}
+
 // --- zero ---
 
 TEST(Overflow, DividedByAnOverflowIsZeroOrExact) {

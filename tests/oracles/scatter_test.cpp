@@ -77,6 +77,28 @@ struct Scatter {
 
 constexpr const char* kMove = "\"out[slots = index]\" = \"x\"";
 
+// e^89 overflows in f32, a third of it does not: that third or infinity, and nothing between.
+TEST(Scatter, WhatFollowsFromAnOverflow) {
+  const Scatter scatter(contract_of("output", "f32",
+                                    "\"out[slots = index]\" = \"exp(x * 178) / 3\"\n"
+                                    "[policy]\nrange = \"naive\""),
+                        {0}, 1);
+  const Instance instance = scatter.experiment.instance();
+  const auto judged = [&](float first) {
+    FakeRun run = scatter.untouched(instance);
+    for (const int64_t k : {0, 1}) {
+      run.set("out", k, f32_bits(k == 0 ? first : INFINITY));
+      run.write("out", k);
+    }
+    return scatter.judge.judge(instance, run);
+  };
+  const auto exact = static_cast<float>(std::exp(89.0) / 3);
+  for (const float got : {exact, INFINITY}) EXPECT_EQ(judged(got).outcome, Outcome::pass) << got;
+  EXPECT_EQ(judged(INFINITY).widened, 1);
+  for (const float got : {exact * 1.01f, 3e38f, 1e38f, -INFINITY, NAN})
+    EXPECT_EQ(judged(got).wrong, 1) << got;
+}
+
 TEST(Scatter, NamedElementsHoldTheirWriterAndOthersWhatTheyHeld) {
   const Scatter scatter(contract_of("inout", "f32", kMove), {3, -1, 0}, 5);
   const Instance instance = scatter.experiment.instance();
