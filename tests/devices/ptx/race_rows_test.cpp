@@ -112,7 +112,7 @@ std::vector<Told> told(const std::vector<Step>& steps, bool shapes, bool avx2) {
 
 TEST(RaceRows, ShortcutsTellWhatLanesInTurnDo) {
   size_t most = 0;
-  for (uint32_t seed = 0; seed < 400; ++seed) {
+  for (uint32_t seed = 0; seed < 150; ++seed) {
     const std::vector<Step> steps = random_steps(seed);
     const std::vector<Told> want = told(steps, false, false);
     most = std::max(most, want.size());
