@@ -108,8 +108,8 @@ void NodeWork::total() {
   double* hi = out_.own_hi.get(size);
   for (int64_t k = 0; k < out_.grid.size; ++k) {
     const Terms& t = terms[static_cast<size_t>(k)];
-    const bool vast = rows::vast_limit(written.v[k], element(written.e, k),
-                                       element(written.lo, k), element(written.hi, k)) > 0;
+    const bool vast = rows::vast_limit(written.v[k], element(written.e, k), element(written.lo, k),
+                                       element(written.hi, k)) > 0;
     if (!std::isfinite(written.v[k]) || vast) {
       lo[k] = element(written.lo, k);
       hi[k] = element(written.hi, k);
