@@ -112,8 +112,9 @@ void CaseJudge::judge_codes(const Node& node) {
   const std::vector<OverflowSet>* overflows =
       rows_.settings().widen ? &overflow_sets(state_, node.args[0], chunk_) : nullptr;
   each_written(value, [&](int64_t place, int64_t at) {
-    const CodeRange range = accepted_codes(node, settings_.cast_overflow, a.v[at], known_error(a, at),
-                                           element(a.lo, at), element(a.hi, at));
+    const CodeRange range =
+        accepted_codes(node, settings_.cast_overflow, a.v[at], known_error(a, at),
+                       element(a.lo, at), element(a.hi, at));
     if (range.missing_policy) ask(kAskCast);
     const __int128 got = to_integer(output_->dtype, got_bits(place));
     if (observing_) {

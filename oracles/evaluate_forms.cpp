@@ -40,8 +40,8 @@ void NodeWork::forms() {
       }
       const double below = element(other.lo, k) - away + slack;
       const double above = element(other.hi, k) + away + slack;
-      const bool bounded = same_kind && (near || one_limit) && !std::isnan(below) && !std::isnan(above) &&
-                           !std::isnan(lo[k]) && !std::isnan(hi[k]);
+      const bool bounded = same_kind && (near || one_limit) && !std::isnan(below) &&
+                           !std::isnan(above) && !std::isnan(lo[k]) && !std::isnan(hi[k]);
       lo[k] = bounded ? std::max(lo[k], below) : none;
       hi[k] = bounded ? std::max(hi[k], above) : none;
     }

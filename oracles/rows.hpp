@@ -24,11 +24,11 @@ inline constexpr int kBlock = 256;
 /// Covers the roundings of one operation's bound: fewer than 64 nonnegative double operations.
 inline constexpr double kOutward = 1 + 0x1p-46;
 
-/// A number so large that of its exact value only a limit towards 0 is known (`vast`): e is infinite,
-/// and so is the deviation outwards; v less the deviation inwards is the limit, of the exact value
-/// and of a correct kernel's, which may be infinite: every accumulator overflows where one arises
-/// (docs/judging/overflow.md, "Numbers beyond double"). Below this a limit says little, and
-/// underflow is no longer relative.
+/// A number so large that of its exact value only a limit towards 0 is known (`vast`): e is
+/// infinite, and so is the deviation outwards; v less the deviation inwards is the limit, of the
+/// exact value and of a correct kernel's, which may be infinite: every accumulator overflows where
+/// one arises (docs/judging/overflow.md, "Numbers beyond double"). Below this a limit says little,
+/// and underflow is no longer relative.
 inline constexpr double kLeastVast = 1;
 /// What e^x, x > 709, gives: far enough from double's end for a sum of some.
 inline constexpr double kVastExponential = 0x1p1016;
@@ -117,8 +117,8 @@ struct MatchFormat {
   double min_normal;
   double largest;  ///< largest finite
   /// Below it numbers have an absolute spacing, and so has what counts as weak (RULES.md, counts):
-  /// the accumulator's smallest normal number, or where subnormals are flushed 32 of them, which are
-  /// then as far apart as they are from 0.
+  /// the accumulator's smallest normal number, or where subnormals are flushed 32 of them, which
+  /// are then as far apart as they are from 0.
   double weak_floor = 0;
 };
 struct MatchTotals {

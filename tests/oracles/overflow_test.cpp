@@ -1,5 +1,5 @@
-// What follows from an overflow is right (rule R7), and not all that lies between the exact value and
-// infinity: docs/judging/overflow.md.
+// What follows from an overflow is right (rule R7), and not all that lies between the exact value
+// and infinity: docs/judging/overflow.md.
 #include "oracles/overflow.hpp"
 
 #include <gtest/gtest.h>
@@ -204,7 +204,8 @@ TEST(Overflow, UsualFormsOverflowEachForItself) {
   // 1 / (1 + e^x) underflows to 0 or a subnormal; x e^-x is the exact value of silu(-x).
   for (const std::string formula : {"silu(x)", "x / (1 + exp(-x))"}) {
     const float x = -88.8f;
-    const auto exact = static_cast<float>(static_cast<double>(x) / (1 + std::exp(static_cast<double>(-x))));
+    const auto exact =
+        static_cast<float>(static_cast<double>(x) / (1 + std::exp(static_cast<double>(-x))));
     for (const float got : {exact, 0.0f, -0.0f})
       EXPECT_EQ(line(formula, x, got), Outcome::pass) << formula << got;
     for (const float got : {exact * 2, -1.0f, INFINITY, NAN})
@@ -216,8 +217,7 @@ TEST(Overflow, UsualFormsOverflowEachForItself) {
 
 TEST(Overflow, CodesOfWhatHasOverflowed) {
   const auto code = [](const char* formula, double x, int got) {
-    const Contract contract = parse_contract(
-        std::string(R"toml(
+    const Contract contract = parse_contract(std::string(R"toml(
 name = "code"
 source = { cuda = "row_sum.cu", entry = "code" }
 sizes = { n = { min = 0, max = 100000 } }
@@ -227,9 +227,9 @@ args = [
   { name = "x", kind = "input", dtype = "f32", shape = ["n"] },
 ]
 [formula]
-y = ")toml") + formula +
-            "\"\n" + kNaive,
-        std::string(ASSAY_SOURCE_DIR) + "/kernels_under_test/kernels/code.toml");
+y = ")toml") + formula + "\"\n" + kNaive,
+                                             std::string(ASSAY_SOURCE_DIR) +
+                                                 "/kernels_under_test/kernels/code.toml");
     testing::Experiment e(contract);
     e.the_case.sizes["n"] = 1;
     e.put("x", {1}, DType::f32, {x});

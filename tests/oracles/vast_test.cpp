@@ -1,5 +1,5 @@
-// Numbers beyond double: judged by their limit, and near their exact value where the last tier knows
-// it (docs/judging/overflow.md, "Numbers beyond double").
+// Numbers beyond double: judged by their limit, and near their exact value where the last tier
+// knows it (docs/judging/overflow.md, "Numbers beyond double").
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -68,8 +68,8 @@ TEST(Vast, SumsOfManyOfThem) {
 
 TEST(Vast, SumsOfBothSignsHaveNoBound) {
   const std::vector<float> x{1000, -1000, 3};
-  const Contract contract = row_contract("sum(where(x > 0, exp(abs(x)), 0 - exp(abs(x))), cols)",
-                                         kSafe);
+  const Contract contract =
+      row_contract("sum(where(x > 0, exp(abs(x)), 0 - exp(abs(x))), cols)", kSafe);
   for (const float got : {INFINITY, -INFINITY, NAN, 20.0f})
     EXPECT_EQ(judge_row(contract, x, got).no_bound, 1) << got;
 }
@@ -88,8 +88,8 @@ TEST(Vast, RootsOfThem) {
   const double exact = std::exp(500.0);
   for (const double got : {exact, INFINITY * 1.0})
     judged(wide("sqrt(exp(a))", 1000, 0, got), Outcome::pass, "f64 sqrt");
-  for (const double got : {exact * 1.1, exact / 1.1, 1e250, 1.0, kLargest, -INFINITY * 1.0,
-                           std::nan("")})
+  for (const double got :
+       {exact * 1.1, exact / 1.1, 1e250, 1.0, kLargest, -INFINITY * 1.0, std::nan("")})
     judged(wide("sqrt(exp(a))", 1000, 0, got), Outcome::mismatch, "f64 sqrt");
 }
 
@@ -114,7 +114,8 @@ TEST(Vast, SoftplusAsUsersWriteIt) {
 }
 
 TEST(Vast, ExponentialsAndComparisonsOfThem) {
-  for (const float got : {0.0f, -0.0f}) judged(line("exp(0 - exp(x))", 1000, got), Outcome::pass, "");
+  for (const float got : {0.0f, -0.0f})
+    judged(line("exp(0 - exp(x))", 1000, got), Outcome::pass, "");
   for (const float got : {1e-30f, 1.0f, INFINITY, NAN})
     judged(line("exp(0 - exp(x))", 1000, got), Outcome::mismatch, "");
   judged(line("exp(exp(x))", 1000, INFINITY), Outcome::pass, "");
@@ -148,7 +149,8 @@ args = [
   { name = "x", kind = "input", dtype = "f64", shape = ["cols"] },
 ]
 [formula]
-y = ")toml" + formula + "\"\n" + policy,
+y = ")toml" + formula + "\"\n" +
+                            policy,
                         std::string(ASSAY_SOURCE_DIR) + "/kernels_under_test/kernels/row.toml");
 }
 
