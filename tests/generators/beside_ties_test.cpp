@@ -50,6 +50,7 @@ bool beside(__int128 magnitude, int precision) {
 }
 
 TEST(BesideTies, EveryTypeAndPrecision) {
+  const Contract contract = sum_contract();
   for (int t = 0; t < static_cast<int>(DType::boolean); ++t) {
     const auto type = static_cast<DType>(t);
     const bool floating = is_floating(type);
@@ -57,7 +58,7 @@ TEST(BesideTies, EveryTypeAndPrecision) {
       const int precision = std::min(wanted, precision_of(type) - 2);
       if (precision < 1) continue;
       const Instance instance = instantiate(
-          sum_contract(),
+          contract,
           sum_case(type, 5, 200, {"beside_ties", {{"precision", static_cast<double>(wanted)}}}));
       const std::vector<uint8_t> bytes = logical(instance, *instance.find("x"));
       for (int64_t k = 0; k < 1000; ++k) {
@@ -79,10 +80,11 @@ TEST(BesideTies, EveryTypeAndPrecision) {
 
 /// A bool holds 0 or 1, whatever is asked of it: compiled code takes its byte for the number.
 TEST(BesideTies, BooleansAreZeroOrOneInEveryClass) {
+  const Contract contract = sum_contract();
   for (const ValueClassInfo& info : value_classes()) {
     if (info.for_index || !info.for_integer) continue;
     const Instance instance =
-        instantiate(sum_contract(), sum_case(DType::boolean, 3, 200, {info.name, {}}));
+        instantiate(contract, sum_case(DType::boolean, 3, 200, {info.name, {}}));
     for (const uint8_t byte : logical(instance, *instance.find("x")))
       ASSERT_LE(byte, 1) << info.name;
   }
