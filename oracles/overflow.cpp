@@ -30,18 +30,21 @@ void Overflows::start(int64_t case_number, const Instance& instance, const Outpu
   plain_.start(instance, outputs, before_);
   widened_.start(instance, outputs, settings_);
   scratch_.start(instance, outputs, settings_);
-  evaluated_ = -1;
+  evaluated_.assign(graph_.nodes.size(), false);
 }
 
 const std::vector<OverflowSet>& Overflows::at(int node, const Chunk& chunk) {
-  const bool held = evaluated_ >= node && chunk.low == chunk_.low && chunk.extent == chunk_.extent;
-  if (held) return sets(node);
-  chunk_ = chunk;
-  for (int id = 0; id <= node; ++id) {
-    sets(id).clear();
-    if (graph_.feeds(id, node)) evaluate(id);
+  if (chunk.low != chunk_.low || chunk.extent != chunk_.extent) {
+    chunk_ = chunk;
+    evaluated_.assign(graph_.nodes.size(), false);
   }
-  evaluated_ = node;
+  // Outputs over the same chunk need not be made of each other's nodes.
+  for (int id = 0; id <= node; ++id) {
+    if (evaluated_[static_cast<size_t>(id)] || !graph_.feeds(id, node)) continue;
+    sets(id).clear();
+    evaluate(id);
+    evaluated_[static_cast<size_t>(id)] = true;
+  }
   return sets(node);
 }
 

@@ -93,8 +93,8 @@ class Overflows {
   RowEvaluator scratch_;  ///< of nodes whose arguments are put in place one by one
   Chunk chunk_;
   std::vector<std::vector<OverflowSet>> sets_;  ///< one a node; empty: no element has any
+  std::vector<bool> evaluated_;                 ///< likewise: those are of this chunk
   std::vector<Arrays> arrays_;
-  int evaluated_ = -1;
   int64_t case_ = -1;
 };
 

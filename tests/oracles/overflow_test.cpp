@@ -14,7 +14,9 @@
 namespace assay {
 namespace {
 
+using testing::Experiment;
 using testing::f32_bits;
+using testing::FakeRun;
 using testing::floats;
 using testing::judge_pair;
 using testing::judge_row;
@@ -63,6 +65,41 @@ TEST(Overflow, AFunctionOfAnOverflowIsInfiniteOrExact) {
   EXPECT_EQ(v.outcome, Outcome::pass);
   EXPECT_EQ(v.widened, 1);
   EXPECT_FALSE(v.missing_policies.empty());
+}
+
+TEST(Overflow, OutputsThatShareNoNodeAreLookedAtEachForItself) {
+  // y is judged first and its nodes come last: z's are no part of it, over the same elements.
+  const Contract contract = parse_contract(
+      R"toml(
+name = "two"
+source = { cuda = "vector_add.cu", entry = "two" }
+sizes = { n = { min = 0, max = 100000 } }
+launch = { grid = ["ceil_div(n, 32)"], block = ["32"] }
+args = [
+{ name = "y", kind = "output", dtype = "f32", shape = ["n"] },
+{ name = "z", kind = "output", dtype = "f32", shape = ["n"] },
+{ name = "a", kind = "input", dtype = "f32", shape = ["n"] },
+{ name = "b", kind = "input", dtype = "f32", shape = ["n"] },
+]
+[formula]
+z = "exp(a) / 3"
+y = "exp(b) / 4"
+)toml" + kNaive,
+      std::string(ASSAY_SOURCE_DIR) + "/kernels_under_test/kernels/pair.toml");
+  Experiment e(contract);
+  e.the_case.sizes["n"] = 1;
+  e.put("a", {1}, DType::f32, {89});
+  e.put("b", {1}, DType::f32, {89});
+  const Instance instance = e.instance();
+  const auto outcome = [&](float y, float z) {
+    FakeRun run(instance);
+    run.set("y", 0, f32_bits(y));
+    run.set("z", 0, f32_bits(z));
+    return Judge(contract).judge(instance, run).outcome;
+  };
+  EXPECT_EQ(outcome(INFINITY, INFINITY), Outcome::pass);
+  EXPECT_EQ(outcome(INFINITY, kMax), Outcome::mismatch);
+  EXPECT_EQ(outcome(kMax, INFINITY), Outcome::mismatch);
 }
 
 TEST(Overflow, AFiniteLimitOfAFunctionIsReached) {
