@@ -119,7 +119,13 @@ void CaseParser::assignments(Line& line, const char* section,
     const std::string key = line.name("a name");
     line.expect('=', "the name");
     note(std::string(section) + "." + key, where, line);
+    const bool is_position = std::string_view(section) == "scalars";
+    const SourceLocation value = line.here();
     into[key] = line.integer<int64_t>("an integer");
+    if (line.ends_word()) continue;
+    line.fail_at(value, is_position ? "expected a whole number: the place, from 0 on, in the list of "
+                                      "the contract's `value` of '" + key + "'"
+                                    : "expected a whole number");
   }
 }
 

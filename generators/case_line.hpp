@@ -49,6 +49,10 @@ class Line {
   void expect_end() {
     if (!done()) fail("unexpected " + quoted(text_.substr(at_)));
   }
+  /// What was read is a word by itself: white space follows, a comment, or nothing.
+  bool ends_word() const {
+    return at_ >= text_.size() || is_space(text_[at_]) || text_[at_] == '#';
+  }
   bool accept(char c) {
     if (at_ >= text_.size() || text_[at_] != c) return false;
     ++at_;

@@ -111,7 +111,10 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"assay-case 1\nkernel k\nkernel j\nend\n", "f:3:1: 'kernel' is given twice"},
         Bad{"assay-case 1\nkernel k\nsizes n=1 n=2\nend\n",
             "f:3:11: 'sizes.n' is given twice (first in line 3)"},
-        Bad{"assay-case 1\nkernel k\nsizes n=1x\nend\n", "f:3:11: expected '=' after the name"},
+        Bad{"assay-case 1\nkernel k\nsizes n=1x\nend\n", "f:3:9: expected a whole number"},
+        Bad{"assay-case 1\nkernel k\nscalars eps=0.5\nend\n",
+            "f:3:13: expected a whole number: the place, from 0 on, in the list of the contract's "
+            "`value` of 'eps'"},
         Bad{"assay-case 1\nkernel k\nsizes n=99999999999999999999\nend\n",
             "f:3:9: an integer does not fit 64 bits"},
         Bad{"assay-case 1\nkernel k\ntypes T=f15\nend\n", "f:3:9: unknown type 'f15'"},
