@@ -90,6 +90,8 @@ void add_past_thresholds(const Facts& facts, const std::function<void(int, Case&
 bool lower_to_fit(const Contract& contract, const std::vector<const SizeSpec*>& sizes, Case& c);
 /// The sizes that are an operand's dimensions; empty when one is no plain size or comes twice.
 std::vector<const SizeSpec*> plain_sizes(const Contract& contract, const OperandSpec& operand);
+/// The sizes from which an operand's extents come, through derived values too, outermost first.
+std::vector<const SizeSpec*> extent_sizes(const Contract& contract, const OperandSpec& operand);
 int64_t greatest(const SizeSpec& size);
 /// A few blocks of a grid: first, last, corners, those around `fraction` of each axis.
 std::vector<int64_t> notable_blocks(const std::array<int64_t, 3>& grid, double fraction, int count,

@@ -75,6 +75,54 @@ bool reach_product(const std::vector<const SizeSpec*>& sizes, int64_t target, Ra
   return true;
 }
 
+int64_t elements_of(const Contract& contract, const Case& c, const OperandSpec& operand) {
+  const std::optional<Instance> instance = if_valid(contract, c);
+  if (!instance) return 0;
+  const Tensor& tensor = *instance->find(operand.name);
+  return tensor.present ? tensor.elements() : 0;
+}
+
+/// A value of one of several sizes, of any order of magnitude.
+int64_t draw_magnitude(const SizeSpec& size, Random& random) {
+  if (!size.in.empty()) return random.pick(size.in);
+  int64_t value = greatest(size);
+  const int64_t least = std::max<int64_t>(size.min, 1);
+  for (int64_t halvings = random.below(12); halvings > 0 && value / 2 >= least; --halvings)
+    value /= 2;
+  return value;
+}
+
+/// Sizes with which the operand's elements just reach `target`, or come as near as they can. Its
+/// extents are expressions: they are taken to grow with each size, which a search tries out.
+bool reach_extents(const Facts& facts, const OperandSpec& operand, int64_t target, Random& random,
+                   Case& c) {
+  const std::vector<const SizeSpec*> sizes = extent_sizes(facts.contract, operand);
+  const auto searched = std::find_if(sizes.begin(), sizes.end(),
+                                     [](const SizeSpec* size) { return size->in.empty(); });
+  if (searched == sizes.end()) return false;
+  int64_t& value = c.sizes[(*searched)->name];
+  for (const bool greatest_others : {false, true}) {
+    for (const SizeSpec* size : sizes)
+      c.sizes[size->name] = greatest_others ? greatest(*size) : draw_magnitude(*size, random);
+    value = greatest(**searched);
+    if (!lower_to_fit(facts.contract, sizes, c)) continue;
+    const int64_t most = value;
+    const int64_t reached = elements_of(facts.contract, c, operand);
+    if (reached < target && !greatest_others) continue;
+    if (reached < k2To31 / 2) return false;
+    const auto falls_short = [&](int64_t at) {
+      value = at;
+      return elements_of(facts.contract, c, operand) < std::min(target, reached);
+    };
+    const int64_t least = std::max<int64_t>((*searched)->min, std::min<int64_t>(1, most));
+    const int64_t needed =
+        falls_short(least) ? largest_where(least, most, falls_short) + 1 : least;
+    value = std::min(most, needed + random.pick({0, 0, 1, 2, 3, 5}));
+    return true;
+  }
+  return false;
+}
+
 /// The case resolved, where it has one launch: of its grid a few blocks can run.
 std::optional<Instance> resolved(const Facts& facts, const Case& c) {
   std::optional<Instance> instance = if_valid(facts.contract, c);
@@ -103,6 +151,16 @@ std::vector<const SizeSpec*> plain_sizes(const Contract& contract, const Operand
     const SizeSpec* const size = size_of_dimension(contract, dimension);
     if (size == nullptr || std::find(out.begin(), out.end(), size) != out.end()) return {};
     out.push_back(size);
+  }
+  return out;
+}
+
+std::vector<const SizeSpec*> extent_sizes(const Contract& contract, const OperandSpec& operand) {
+  std::vector<const SizeSpec*> out;
+  for (const std::string& name : shape_sources(contract, operand)) {
+    for (const SizeSpec& size : contract.sizes) {
+      if (size.name == name) out.push_back(&size);
+    }
   }
   return out;
 }
@@ -171,27 +229,33 @@ bool draw_far_stride(const Facts& facts, Random& random, Case& c) {
 
 bool draw_far_count(const Facts& facts, Random& random, Case& c) {
   if (!facts.subset_allowed) return false;
+  draw_small_sizes(facts, random, c);
+  c.layouts.clear();
   std::vector<const OperandSpec*> eligible;
   for (const OperandSpec& operand : facts.contract.args) {
-    const auto sizes = plain_sizes(facts.contract, operand);
+    if (operand.kind == OperandKind::scalar) continue;
+    // Where an extent is an expression, `reach_extents` tells.
+    const auto sizes = extent_sizes(facts.contract, operand);
     __int128 most = sizes.empty() ? 0 : 1;
     for (const SizeSpec* size : sizes)
       most = std::min<__int128>(most * greatest(*size), k2To32 * 4);
-    if (most >= k2To31 / 2) eligible.push_back(&operand);
+    const bool plain = !plain_sizes(facts.contract, operand).empty();
+    if (plain ? most >= k2To31 / 2 : !sizes.empty()) eligible.push_back(&operand);
   }
   if (eligible.empty()) return false;
   const OperandSpec& operand = *random.pick(eligible);
-  draw_small_sizes(facts, random, c);
   const int64_t size = byte_size(resolve_dtype(operand, c.variant()));
-  const std::vector<const SizeSpec*> sizes = plain_sizes(facts.contract, operand);
-  __int128 most = 1;
-  for (const SizeSpec* extent : sizes) most = std::min<__int128>(most * greatest(*extent), k2To32);
-  const int64_t target =
-      std::min(draw_target(std::max<int64_t>(size, 1), random), static_cast<int64_t>(most));
-  if (!reach_product(sizes, target, random, c)) return false;
-  c.layouts.clear();
-  // Just below the place counts too: where scalars carry no more, a counter still steps past it.
-  if (!lower_to_fit(facts.contract, sizes, c)) return false;
+  int64_t target = draw_target(std::max<int64_t>(size, 1), random);
+  if (const auto sizes = plain_sizes(facts.contract, operand); !sizes.empty()) {
+    __int128 most = 1;
+    for (const SizeSpec* extent : sizes) most = std::min<__int128>(most * greatest(*extent), k2To32);
+    target = std::min(target, static_cast<int64_t>(most));
+    if (!reach_product(sizes, target, random, c)) return false;
+    // Just below the place counts too: where scalars carry no more, a counter still steps past it.
+    if (!lower_to_fit(facts.contract, sizes, c)) return false;
+  } else if (!reach_extents(facts, operand, target, random, c)) {
+    return false;
+  }
   const auto instance = resolved(facts, c);
   if (!instance) return false;
   const auto elements = static_cast<double>(instance->find(operand.name)->elements());

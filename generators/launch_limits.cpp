@@ -145,6 +145,12 @@ std::vector<std::string> launch_sources(const Contract& contract, int launch, La
   return sources.names();
 }
 
+std::vector<std::string> shape_sources(const Contract& contract, const OperandSpec& operand) {
+  Sources sources(contract);
+  for (const Dimension& dimension : operand.shape) sources.add(*dimension.extent);
+  return sources.names();
+}
+
 std::vector<std::string> condition_sources(const Contract& contract, int launch) {
   Sources sources(contract);
   for (const NamedExpr& relation : contract.require) sources.add(*relation.expr);

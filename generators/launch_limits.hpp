@@ -32,6 +32,8 @@ SourceLocation place_of(const LaunchSpec& launch, std::string_view number);
 /// Names of sizes, choices, derived values and operands from which a number of a launch comes, and
 /// of which `require` and its `when` speak, through derived values, scalars and shapes.
 std::vector<std::string> launch_sources(const Contract& contract, int launch, LaunchNumber number);
+/// The same of an operand's extents, outermost first.
+std::vector<std::string> shape_sources(const Contract& contract, const OperandSpec& operand);
 std::vector<std::string> condition_sources(const Contract& contract, int launch);
 
 /// "rows = 70000 is admitted and launches grid.y = 70000": the sizes and choices on which the

@@ -95,7 +95,7 @@ bool lower_to_fit(const Contract& contract, const std::vector<const SizeSpec*>& 
 }
 
 std::optional<Case> largest_together(const Contract& contract, const OperandSpec& operand, Case c) {
-  const std::vector<const SizeSpec*> sizes = plain_sizes(contract, operand);
+  const std::vector<const SizeSpec*> sizes = extent_sizes(contract, operand);
   if (sizes.empty()) return std::nullopt;
   for (const SizeSpec* size : sizes) c.sizes[size->name] = greatest(*size);
   if (!lower_to_fit(contract, sizes, c)) return std::nullopt;
@@ -188,7 +188,7 @@ void add_largest(const Facts& facts, const std::function<void(int, Case&)>& choo
   for (const OperandSpec& operand : contract.args) {
     if (operand.kind == OperandKind::scalar || operand.shape.empty()) continue;
     std::optional<Case> c = largest_together(contract, operand, start());
-    if (c && seen.insert(c->sizes).second && plain_sizes(contract, operand).size() > 1 &&
+    if (c && seen.insert(c->sizes).second && extent_sizes(contract, operand).size() > 1 &&
         afford(facts, *c)) {
       add(*c);
     }
