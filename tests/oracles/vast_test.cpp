@@ -66,6 +66,18 @@ TEST(Vast, SumsOfManyOfThem) {
   }
 }
 
+TEST(Vast, NanAmongThemStaysNan) {
+  for (const std::vector<float>& x : std::vector<std::vector<float>>{{1000, NAN}, {NAN, 1, 1000}}) {
+    for (const char* formula : {"sum(exp(x), cols)", "mean(exp(x), cols)",
+                                "log(sum(exp(x), cols))", "max(exp(x), cols)"}) {
+      const Contract contract = row_contract(formula, kNaive);
+      judged(judge_row(contract, x, NAN), Outcome::pass, formula);
+      for (const float got : {INFINITY, 1000.0f})
+        judged(judge_row(contract, x, got), Outcome::mismatch, formula + std::to_string(got));
+    }
+  }
+}
+
 TEST(Vast, SumsOfBothSignsHaveNoBound) {
   const std::vector<float> x{1000, -1000, 3};
   const Contract contract =
