@@ -201,6 +201,15 @@ TEST(Vast, SumsOfDoublesBeyondDouble) {
     judged(wide_sum("mean(x, cols)", kNaive, above, got), Outcome::mismatch, "mean");
 }
 
+/// Double-double knows no e^x so far from 0, and what it makes of it is no infinity.
+TEST(Vast, WhatIsNextToZeroIsLeftToTheLastTier) {
+  judged(wide("exp(a) * b", -1e207, 1e207, 0, kNaive), Outcome::pass, "product");
+  judged(wide("exp(a) * b", -1e207, -1e207, -0.0, kNaive), Outcome::pass, "product");
+  judged(wide("exp(a) + exp(b)", -1.7e308, -9e307, 0, kNaive), Outcome::pass, "sum");
+  judged(wide("exp(a) * b", -1e207, 1e207, 1, kNaive), Outcome::mismatch, "product");
+  judged(wide("exp(a) + exp(b)", -1.7e308, -9e307, 1e-300, kNaive), Outcome::mismatch, "sum");
+}
+
 TEST(Vast, HonestOrdersOfDoublesPass) {
   std::mt19937_64 random(5);
   std::uniform_real_distribution<double> exponent(1020, 1023.99);
