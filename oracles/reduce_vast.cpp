@@ -37,6 +37,7 @@ Element vast_element(bool negative, double limit) {
 }
 
 constexpr Element kNoBound{0, 0, kNan, kNan};
+constexpr Element kIsNan{kNan, 0, 0, 0};
 
 }  // namespace
 
@@ -46,6 +47,8 @@ Element Reducer::vast_sum(const Row& row) const {
   double against[2] = {0, 0};  // how far the others may lie below, and above 0
   for (int64_t k = 0; k < row.n; ++k) {
     const Term t = term_at(row, k);
+    // NaN stays NaN whatever is added.
+    if (std::isnan(t.v)) return std::isfinite(t.below + t.above) ? kIsNan : kNoBound;
     if (t.limit > 0) {
       double& limit = limits[t.v < 0 ? 1 : 0];
       limit = std::min(limit + t.limit, rows::kVastExponential);

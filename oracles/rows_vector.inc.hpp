@@ -201,10 +201,12 @@ int div(int n, In x, In y, Out o) {
     // Divided by what is vast: both the exact and a correct kernel's quotient lie next to 0.
     const Vec limit = (vabs(a.v) + a.e + s) / inner_limit(b) * (1 + 0x1p-50);
     const Mask vanishes = vast(b) & vfinite(a.v) & vfinite(limit);
+    // Both may have become infinite: their quotient is NaN then.
+    const Mask no_number = (s == infinity) & (t == infinity) & ~vanishes;
     const Vec all_e = vanishes ? limit : e;
     const Vec near = 2 * limit;
-    const Vec lo = vanishes ? near : sides.lo;
-    const Vec hi = vanishes ? near : sides.hi;
+    const Vec lo = vanishes ? near : no_number ? any_value : sides.lo;
+    const Vec hi = vanishes ? near : no_number ? any_value : sides.hi;
     vput(o, i, count, v, all_e, lo, hi, a.e + b.e, decides, seen);
   });
   if (any(far)) repair_vast_quotient(n, x, y, o);

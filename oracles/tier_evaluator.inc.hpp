@@ -40,6 +40,12 @@ class TierEvaluator : public ExactTier {
                   double hi) override {
     const Element x = element(leaves, node, chunk);
     Margins m;
+    // Made of what this tier does not know: no infinity or NaN of the exact value.
+    const bool special = T::is_nan(x.v) || T::infinity(x.v) != 0;
+    if (special && x.e != 0) {
+      m.value_error = std::numeric_limits<double>::infinity();
+      return m;
+    }
     m.nan = T::is_nan(x.v);
     m.infinite = m.nan ? 0 : T::infinity(x.v);
     m.value = T::to_double(x.v);

@@ -67,6 +67,15 @@ TEST(Overflow, AFunctionOfAnOverflowIsInfiniteOrExact) {
   EXPECT_FALSE(v.missing_policies.empty());
 }
 
+TEST(Overflow, AQuotientOfTwoOverflowsIsNan) {
+  const std::string tanh = "(exp(x) - exp(-x)) / (exp(x) + exp(-x))";
+  for (const float got : {1.0f, NAN}) EXPECT_EQ(line(tanh, 262, got), Outcome::pass) << got;
+  for (const float got : {0.5f, -1.0f}) EXPECT_EQ(line(tanh, 262, got), Outcome::mismatch) << got;
+  EXPECT_EQ(line(tanh, 40, NAN), Outcome::mismatch);
+  const std::string safe = "[policy]\nrange = \"safe\"\n";
+  EXPECT_EQ(line(tanh, 262, NAN, safe), Outcome::mismatch);
+}
+
 TEST(Overflow, OutputsThatShareNoNodeAreLookedAtEachForItself) {
   // y is judged first and its nodes come last: z's are no part of it, over the same elements.
   const Contract contract = parse_contract(

@@ -66,6 +66,18 @@ TEST(Vast, SumsOfManyOfThem) {
   }
 }
 
+TEST(Vast, NanAmongThemStaysNan) {
+  for (const std::vector<float>& x : std::vector<std::vector<float>>{{1000, NAN}, {NAN, 1, 1000}}) {
+    for (const char* formula : {"sum(exp(x), cols)", "mean(exp(x), cols)",
+                                "log(sum(exp(x), cols))", "max(exp(x), cols)"}) {
+      const Contract contract = row_contract(formula, kNaive);
+      judged(judge_row(contract, x, NAN), Outcome::pass, formula);
+      for (const float got : {INFINITY, 1000.0f})
+        judged(judge_row(contract, x, got), Outcome::mismatch, formula + std::to_string(got));
+    }
+  }
+}
+
 TEST(Vast, SumsOfBothSignsHaveNoBound) {
   const std::vector<float> x{1000, -1000, 3};
   const Contract contract =
@@ -187,6 +199,15 @@ TEST(Vast, SumsOfDoublesBeyondDouble) {
   judged(wide_sum("mean(x, cols)", kNaive, above, 1e308), Outcome::pass, "mean");
   for (const double got : {1.1e308, 0.9e308, 1.0, -infinity, std::nan("")})
     judged(wide_sum("mean(x, cols)", kNaive, above, got), Outcome::mismatch, "mean");
+}
+
+/// Double-double knows no e^x so far from 0, and what it makes of it is no infinity.
+TEST(Vast, WhatIsNextToZeroIsLeftToTheLastTier) {
+  judged(wide("exp(a) * b", -1e207, 1e207, 0, kNaive), Outcome::pass, "product");
+  judged(wide("exp(a) * b", -1e207, -1e207, -0.0, kNaive), Outcome::pass, "product");
+  judged(wide("exp(a) + exp(b)", -1.7e308, -9e307, 0, kNaive), Outcome::pass, "sum");
+  judged(wide("exp(a) * b", -1e207, 1e207, 1, kNaive), Outcome::mismatch, "product");
+  judged(wide("exp(a) + exp(b)", -1.7e308, -9e307, 1e-300, kNaive), Outcome::mismatch, "sum");
 }
 
 TEST(Vast, HonestOrdersOfDoublesPass) {
