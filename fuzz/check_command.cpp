@@ -85,20 +85,33 @@ Checked check_contract(const ContractPtr& contract) {
   return checked;
 }
 
+std::string smoke_command(const Checked& checked) {
+  return "`" + program_name() + " smoke " + shell_word(checked.contract->path) + "`";
+}
+
 /// What running the cases gave, after the remarks: a contract without one may still fail.
 std::string runs_text(const Checked& checked) {
   if (!checked.runs) return "; none of its cases has been run";
   const Runs& runs = *checked.runs;
   if (runs.cases == 0) return "";
-  if (runs.failing == 0) return "; of " + counted(runs.cases, "case") + " that ran none fails";
+  if (runs.failing == 0) {
+    const std::string none = "; of " + counted(runs.cases, "case") + " that ran none fails";
+    // Examples are drawn from all cases, of which the first ones were run.
+    const auto failing = std::find_if(checked.outcomes.begin(), checked.outcomes.end(),
+                                      [](const auto& text) { return text.starts_with("fails"); });
+    if (failing == checked.outcomes.end()) return none;
+    return none + ", but example case " +
+           std::to_string(failing - checked.outcomes.begin() + 1) + " does; " +
+           smoke_command(checked) + " finds and shrinks it";
+  }
   std::string text = (checked.lints.empty() ? ", but " : "; ") + std::to_string(runs.failing) +
                      " of " + counted(runs.cases, "case") + " that ran " +
                      (runs.failing == 1 ? "fails" : "fail");
   const bool said = std::any_of(checked.lints.begin(), checked.lints.end(),
                                 [](const Lint& lint) { return lint.kind == "fails"; });
   if (!said) text += (runs.failing == 1 ? ": " : ", most often: ") + runs.most_often;
-  return text + "; `" + program_name() + " smoke " + shell_word(checked.contract->path) +
-         "` finds and shrinks " + (runs.failing == 1 ? "it" : "them");
+  return text + "; " + smoke_command(checked) + " finds and shrinks " +
+         (runs.failing == 1 ? "it" : "them");
 }
 
 void print_text(const Checked& checked, std::ostream& out) {

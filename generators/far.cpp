@@ -82,10 +82,12 @@ int64_t elements_of(const Contract& contract, const Case& c, const OperandSpec& 
   return tensor.present ? tensor.elements() : 0;
 }
 
-/// A value of one of several sizes, of any order of magnitude.
+/// A value of one of several sizes, of any order of magnitude; often the greatest, which leaves
+/// least to the others.
 int64_t draw_magnitude(const SizeSpec& size, Random& random) {
   if (!size.in.empty()) return random.pick(size.in);
   int64_t value = greatest(size);
+  if (random.chance(0.5)) return value;
   const int64_t least = std::max<int64_t>(size.min, 1);
   for (int64_t halvings = random.below(12); halvings > 0 && value / 2 >= least; --halvings)
     value /= 2;

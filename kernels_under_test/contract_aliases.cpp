@@ -8,7 +8,9 @@ namespace {
 
 AliasTarget read_target(const std::string& name, const SourceLocation& where,
                         const std::vector<std::string>& operands, const OperandSpec& operand) {
-  if (!contains(operands, name) || name == operand.name)
+  if (name == operand.name)
+    throw InputError(where, "'" + name + "' lies in its own memory: an input's name is expected");
+  if (!contains(operands, name))
     throw InputError(where, "unknown operand '" + name + "'" + suggestion(name, operands));
   return {name, where};
 }

@@ -80,6 +80,38 @@ TEST(Reach, EverySizeIsMostOnceWhereBlocksCanBeChosen) {
   EXPECT_EQ(most_elements(contract, *contract.find_operand("x")), int64_t{70000} * 32768);
 }
 
+/// Extents that are expressions: a derived size, a product of sizes, a multiple of one.
+TEST(Reach, ExpressionsGrowPast2To31AsSizesDo) {
+  struct Form {
+    const char* sizes;
+    const char* shape;
+    const char* grid;
+  };
+  for (const Form& form :
+       {Form{"rows = { min = 0, max = 1000000 }, c8 = { min = 1, max = 2048 } }\n"
+             "derive = { cols = \"8 * c8\"",
+             "\"rows\", \"cols\"", "rows"},
+        Form{"rows = { min = 0, max = 1000000 }, c8 = { min = 1, max = 2048 }",
+             "\"rows\", \"cols: 8 * c8\"", "rows"},
+        Form{"b = { min = 0, max = 1000 }, s = { min = 0, max = 1000 }, cols = { min = 1, max = "
+             "16384 }",
+             "\"rows: b * s\", \"cols\"", "b * s"}}) {
+    const Contract contract = parsed(
+        std::string("name = \"k\"\nsource = { cuda = \"kernel.cu\", entry = \"k\" }\nsizes = { ") +
+        form.sizes + " }\nlaunch = { grid = [\"" + form.grid +
+        "\"], block = [128] }\nowns = { y = \"rows == block.x\" }\nargs = [\n"
+        "{ name = \"y\", kind = \"output\", dtype = \"f32\", shape = [" + form.shape +
+        "] },\n{ name = \"x\", kind = \"input\", dtype = \"f32\", shape = [" + form.shape +
+        "] },\n]\n[formula]\ny = \"x\"\n");
+    int64_t most = 0;
+    for (const Case& c : covering_cases(contract)) {
+      if (!c.blocks.empty())
+        most = std::max(most, instantiate(contract, c).find("y")->elements());
+    }
+    EXPECT_GT(most, int64_t{1} << 31) << form.sizes;
+  }
+}
+
 /// 41 rows fail as 9 do when the last warp's tail is wrong.
 TEST(Reach, SimplerSizesKeepTheResidue) {
   const Contract contract = parsed(kSoftmax);
