@@ -214,6 +214,10 @@ void Checker::check_property(CheckResult& result) {
   outcome.why_none = variations.why_none;
   for (const Variation& variation : variations.runs) {
     ComparedRun run = check_variation(variation, result);
+    if (!run.unsupported.empty()) {
+      outcome.unsupported = outcome.why_none = variation.text + ": " + run.unsupported;
+      continue;
+    }
     run.differs = differences(*result.instance, variation.instance);
     std::string problem = problem_of(*result.instance, run);
     outcome.runs.push_back(std::move(run));
@@ -237,7 +241,8 @@ ComparedRun Checker::check_variation(const Variation& variation, CheckResult& re
     if (result.findings.empty()) {
       for (Finding& finding : alone.findings) result.findings.push_back(std::move(finding));
     }
-    if (alone.run.status != RunStatus::completed) return ended;  // a finding by itself, or skipped
+    if (alone.run.status == RunStatus::unsupported) ended.unsupported = alone.skipped;
+    if (alone.run.status != RunStatus::completed) return ended;  // else a finding by itself
     return compare_runs(*result.instance, result.run, variation, alone.run, true);
   }
   RunOptions options = case_options();
@@ -245,7 +250,10 @@ ComparedRun Checker::check_variation(const Variation& variation, CheckResult& re
   options.coverage = !result.run.coverage.empty();
   options.instruction_budget = case_budget(variation.instance);
   Run run = device_.run(variation.instance, *programs_for(variation.instance), options);
-  if (run.status == RunStatus::unsupported) return ended;
+  if (run.status == RunStatus::unsupported) {
+    ended.unsupported = first_message(run, DiagnosticKind::unsupported);
+    return ended;
+  }
   if (run.status != RunStatus::completed) {
     ended.ended = run.diagnostics.empty() ? "it did not complete" : run.diagnostics.front().message;
     return ended;

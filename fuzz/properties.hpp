@@ -28,6 +28,7 @@ struct ComparedRun {
   std::string own;   ///< what the case's own run is beside it: Variation::own
   /// Why it ended before its outputs could be compared; "" when it completed.
   std::string ended;
+  std::string unsupported;  ///< what the emulator lacks for it: nothing was compared
   int64_t compared = 0;  ///< elements that were compared bit by bit
   std::optional<PropertyDifference> difference;
   std::vector<Coverage> coverage;  ///< of the other run, where the case's own has it
@@ -39,7 +40,8 @@ struct ComparedRun {
 struct PropertyOutcome {
   std::string property;  ///< "rows_independent(rows)"
   std::vector<ComparedRun> runs;
-  std::string why_none;  ///< why there is no other run; "" when there is
+  std::string why_none;     ///< why there is no other run; "" when there is
+  std::string unsupported;  ///< the same where the emulator lacks what it needs
 };
 
 /// Bit by bit, but NaN is equal to NaN, over the elements that either run stored. With

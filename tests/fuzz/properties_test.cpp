@@ -2,6 +2,7 @@
 // can be: each of their runs alone is within the allowance.
 #include <nlohmann/json.hpp>
 
+#include "fuzz/report.hpp"
 #include "fuzz/find_kernels.hpp"
 #include "fuzz/shrink.hpp"
 #include "fuzz/workers.hpp"
@@ -38,6 +39,9 @@ __global__ void sums(float* y, const float* x, long long pitch, int rows, int co
 #endif
 #if DEFECT == 5
     if (BLOCK == 64) total += 1.0f;
+#endif
+#if DEFECT == 6  // an instruction that the emulator lacks
+    if (BLOCK == 64) asm volatile("{ .reg .u32 r; vabsdiff4.u32.u32.u32 r, 0, 0, 0; }");
 #endif
   }
 #endif
@@ -299,6 +303,24 @@ range = "naive"
   EXPECT_NE(finding.message.find("x times 2^3, eps times 2^6, r times 2^-3 gives y[0]"),
             std::string::npos)
       << finding.message;
+}
+
+TEST(Properties, AnOtherRunThatTheEmulatorLacksIsSaid) {
+  Kernel lacking = Kernel::sums(6);
+  const CheckResult result = lacking.checker().check(
+      parse_case("assay-case 1\nkernel sums\nsizes rows=3 cols=5\nknobs BLOCK=32\n"
+                 "property knobs_free BLOCK=64\nvalues x ramp\nend\n",
+                 "f.case"));
+  EXPECT_TRUE(result.findings.empty()) << result.findings.front().message;
+  ASSERT_TRUE(result.property);
+  EXPECT_TRUE(result.property->runs.empty()) << "no comparison that compared nothing";
+  EXPECT_NE(result.property->why_none.find("vabsdiff4"), std::string::npos)
+      << result.property->why_none;
+  KernelReport report;
+  report.add(result.instance->the_case, result, 0);
+  EXPECT_TRUE(std::any_of(report.notes.begin(), report.notes.end(), [](const std::string& note) {
+    return note.find("knobs_free not compared: ") == 0;
+  }));
 }
 
 TEST(Properties, ShrinkingKeepsTheFailure) {
