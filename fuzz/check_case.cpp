@@ -215,7 +215,8 @@ void Checker::check_property(CheckResult& result) {
   for (const Variation& variation : variations.runs) {
     ComparedRun run = check_variation(variation, result);
     if (!run.unsupported.empty()) {
-      outcome.unsupported = outcome.why_none = variation.text + ": " + run.unsupported;
+      outcome.unsupported = true;
+      outcome.why_none = variation.text + ": " + run.unsupported;
       continue;
     }
     run.differs = differences(*result.instance, variation.instance);

@@ -171,8 +171,9 @@ std::vector<Feature> Features::of(const CheckResult& result) {
   for (const Diagnostic& d : result.run.diagnostics) {
     list.one(Kind::outcome, diagnostics + 2 * static_cast<size_t>(d.kind) + (d.note ? 1 : 0));
   }
+  const std::string regime = regime_of(result);
   for (const OutputCounts& output : verdict.outputs) {
-    list.rung(Kind::share, base_of("output " + output.output + regime_of(result), kShareRungs + 1u),
+    list.rung(Kind::share, base_of("output " + output.output + regime, kShareRungs + 1u),
               share_rung(output.share));
   }
   for (const Coverage& seen : result.run.coverage) add_program(seen, features);

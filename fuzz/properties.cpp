@@ -199,10 +199,8 @@ class ExactFormula {
 /// so many belong to none.
 int64_t rows_left(const Tensor& tensor, const RowMap& rows, int64_t linear) {
   if (!rows.is_delimited) return tensor.elements();
-  int64_t inner = 1;
-  size_t d = tensor.dims.size();
-  while (tensor.dims[d - 1] != rows.dimension) inner *= tensor.shape[--d];
-  const int64_t whole = tensor.shape[d - 1] * inner, ran = rows.count * inner;
+  const auto [extent, inner] = *tensor.axis(rows.dimension);
+  const int64_t whole = extent * inner, ran = rows.count * inner;
   const int64_t within = linear % whole;
   return within < ran ? ran - within : within - whole;
 }

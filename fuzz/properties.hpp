@@ -40,8 +40,8 @@ struct ComparedRun {
 struct PropertyOutcome {
   std::string property;  ///< "rows_independent(rows)"
   std::vector<ComparedRun> runs;
-  std::string why_none;     ///< why there is no other run; "" when there is
-  std::string unsupported;  ///< the same where the emulator lacks what it needs
+  std::string why_none;      ///< why there is no other run; "" when there is
+  bool unsupported = false;  ///< it is that the emulator lacks what the run needs
 };
 
 /// Bit by bit, but NaN is equal to NaN, over the elements that either run stored. With

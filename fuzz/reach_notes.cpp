@@ -18,8 +18,7 @@ int64_t value_of(const std::map<std::string, int64_t>& values, const std::string
 std::string why_all_blocks(const Contract& contract) {
   if (contract.launches.size() != 1) return "with several launches every block of a case runs";
   for (const OperandSpec& operand : contract.args) {
-    const bool judged = operand.kind == OperandKind::output || operand.kind == OperandKind::inout;
-    if (judged && contract.find_ownership(operand.name) == nullptr)
+    if (operand.is_judged() && contract.find_ownership(operand.name) == nullptr)
       return "without `owns` of " + operand.name + " every block of a case runs";
   }
   return "";

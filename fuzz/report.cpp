@@ -102,8 +102,8 @@ void KernelReport::add(const Case& c, const CheckResult& result, double spent) {
     if (!refused) add_reached(c, *result.instance);
   }
   if (result.property && !result.property->runs.empty()) ++properties[result.property->property];
-  if (result.property && !result.property->unsupported.empty())
-    notes.insert(result.property->property + " not compared: " + result.property->unsupported);
+  if (result.property && result.property->unsupported)
+    notes.insert(result.property->property + " not compared: " + result.property->why_none);
   judged += result.verdict.judged - result.verdict.no_bound;
   wrong_memory += std::any_of(result.findings.begin(), result.findings.end(), is_wrong_memory);
   if (is_ordinary(c)) {

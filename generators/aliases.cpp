@@ -10,14 +10,6 @@ namespace {
 /// A stride of this many elements is there for its far offsets: an alias does not undo it.
 constexpr int64_t kFarStride = int64_t{1} << 20;
 
-std::string unknown_operand(const Contract& contract, const std::string& given) {
-  std::vector<std::string> known;
-  for (const OperandSpec& spec : contract.args) known.push_back(spec.name);
-  const std::string near = nearest_name(given, known);
-  return "kernel '" + contract.name + "' has no operand '" + given + "'" +
-         (near.empty() ? "" : " (did you mean '" + near + "'?)");
-}
-
 bool has_far_stride(const Case& c, const std::string& operand) {
   const auto found = c.layouts.find(operand);
   if (found == c.layouts.end()) return false;
@@ -30,11 +22,8 @@ bool has_far_stride(const Case& c, const std::string& operand) {
 
 std::string alias_problem(const Instance& instance, const std::string& operand,
                           const std::string& memory) {
-  const Contract& contract = *instance.contract;
   const Tensor* const tensor = instance.find(operand);
   const Tensor* const owner = instance.find(memory);
-  if (tensor == nullptr) return unknown_operand(contract, operand);
-  if (owner == nullptr) return unknown_operand(contract, memory);
   const std::vector<AliasTarget>& admitted = tensor->spec->may_alias;
   if (std::none_of(admitted.begin(), admitted.end(),
                    [&](const AliasTarget& target) { return target.operand == memory; }))

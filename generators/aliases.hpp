@@ -10,8 +10,9 @@
 
 namespace assay {
 
-/// Why `operand` cannot lie in the memory of `memory` in this case, whose shapes and types are
-/// known; "" when it can. Strides are compared later, as those of any layout.
+/// Why `operand` cannot lie in the memory of `memory`, both operands of the contract, in this case,
+/// whose shapes and types are known; "" when it can. Strides are compared later, as those of any
+/// layout.
 std::string alias_problem(const Instance& instance, const std::string& operand,
                           const std::string& memory);
 

@@ -152,7 +152,7 @@ Facts::Facts(const Contract& contract) : contract(contract), steps(collect_steps
     }
   }
   for (const OperandSpec& operand : contract.args) {
-    const bool judged = operand.kind == OperandKind::output || operand.kind == OperandKind::inout;
+    const bool judged = operand.is_judged();
     if (judged && contract.find_ownership(operand.name) == nullptr) subset_allowed = false;
     if (operand.kind == OperandKind::input || operand.kind == OperandKind::inout) ++value_inputs;
     for (const Dimension& dimension : operand.shape) {

@@ -56,7 +56,7 @@ class Resolver {
     if (where.line == 0) where = out_.the_case.places.find("kernel", file_);
     throw InputError(where, message);
   }
-  [[noreturn]] void fail_unknown(const std::string& section, const char* what,
+  [[noreturn]] void fail_unknown(const std::string& key, const char* what,
                                  const std::string& given,
                                  const std::vector<std::string>& known) const;
 
@@ -87,12 +87,12 @@ class Resolver {
   IntegerScope scope_;
 };
 
-void Resolver::fail_unknown(const std::string& section, const char* what, const std::string& given,
+void Resolver::fail_unknown(const std::string& key, const char* what, const std::string& given,
                             const std::vector<std::string>& known) const {
   std::string message = "kernel '" + contract_.name + "' has no " + what + " '" + given + "'";
   const std::string near = nearest_name(given, known);
   if (!near.empty()) message += " (did you mean '" + near + "'?)";
-  fail(section + "." + given, message);
+  fail(key, message);
 }
 
 void Resolver::check_kernel() {
@@ -121,7 +121,7 @@ const std::string* first_unknown(const Specs& specs, const Map& given) {
 
 void Resolver::resolve_types() {
   if (const auto* key = first_unknown(contract_.types, the_case().types)) {
-    fail_unknown("types", "type parameter", *key, names_of(contract_.types));
+    fail_unknown("types." + *key, "type parameter", *key, names_of(contract_.types));
   }
   for (const TypeParameter& parameter : contract_.types) {
     const auto found = the_case().types.find(parameter.name);
@@ -143,7 +143,7 @@ void Resolver::resolve_types() {
 
 void Resolver::resolve_sizes() {
   if (const auto* key = first_unknown(contract_.sizes, the_case().sizes)) {
-    fail_unknown("sizes", "size", *key, names_of(contract_.sizes));
+    fail_unknown("sizes." + *key, "size", *key, names_of(contract_.sizes));
   }
   for (const SizeSpec& size : contract_.sizes) {
     const auto found = the_case().sizes.find(size.name);
@@ -170,7 +170,7 @@ void Resolver::resolve_sizes() {
 
 void Resolver::resolve_choices() {
   if (const auto* key = first_unknown(contract_.knobs, the_case().knobs)) {
-    fail_unknown("knobs", "knob", *key, names_of(contract_.knobs));
+    fail_unknown("knobs." + *key, "knob", *key, names_of(contract_.knobs));
   }
   for (const Knob& knob : contract_.knobs) {
     const auto found = the_case().knobs.find(knob.name);
@@ -190,7 +190,7 @@ void Resolver::resolve_choices() {
   }
   for (const auto& [flag, value] : the_case().flags) {
     if (std::find(contract_.flags.begin(), contract_.flags.end(), flag) == contract_.flags.end()) {
-      fail_unknown("flags", "flag", flag, contract_.flags);
+      fail_unknown("flags." + flag, "flag", flag, contract_.flags);
     }
     if (value != 0 && value != 1) fail("flags." + flag, "flag " + flag + " is 0 or 1");
   }
@@ -201,8 +201,14 @@ void Resolver::resolve_choices() {
 
 void Resolver::check_operand_names() {
   const auto refuse = [&](const std::string& section, const std::string& given) {
-    fail_unknown(section, "operand", given, names_of(contract_.args));
+    fail_unknown(section + "." + given, "operand", given, names_of(contract_.args));
   };
+  for (const auto& [operand, memory] : the_case().aliases) {
+    for (const std::string& one : {operand, memory}) {
+      if (contract_.find_operand(one) == nullptr)
+        fail_unknown("alias." + operand, "operand", one, names_of(contract_.args));
+    }
+  }
   for (const auto& [operand, layout] : the_case().layouts) {
     const OperandSpec* const spec = contract_.find_operand(operand);
     if (spec == nullptr) refuse("layout", operand);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "generators/case.hpp"
@@ -20,6 +21,12 @@ namespace assay {
 struct NamedPlaces;
 /// Null where the operand's `live` is of another form. Throws InputError for an `any` out of form.
 std::shared_ptr<NamedPlaces> named_places(const OperandSpec& spec);
+
+/// One dimension of a tensor.
+struct TensorAxis {
+  int64_t extent = 0;
+  int64_t inner = 1;  ///< logical elements of one step along it
+};
 
 /// One operand of a case. Shapes, strides and offset count elements.
 struct Tensor {
@@ -53,6 +60,7 @@ struct Tensor {
   /// What it holds before a run is values, not poison: an inout operand, or one in an input's memory.
   bool held_values() const { return is_shared() || spec->kind == OperandKind::inout; }
   bool is_contiguous() const;
+  std::optional<TensorAxis> axis(std::string_view dimension) const;  ///< nullopt: it has none of the name
   /// Storage position (in elements from the buffer's start) of logical row-major index `linear`.
   int64_t storage_of(int64_t linear) const;
   /// The logical index at a storage position; of stride-0 dimensions, coordinate 0. nullopt:

@@ -64,16 +64,12 @@ class UnownedSearch {
   const OperandSpec& output_;
 };
 
-bool is_judged(const OperandSpec& operand) {
-  return operand.kind == OperandKind::output || operand.kind == OperandKind::inout;
-}
-
 }  // namespace
 
 void add_unowned(const Facts& facts, const std::function<void(int, Case&)>& choose,
                  std::vector<Case>& out) {
   for (const OperandSpec& output : facts.contract.args) {
-    if (!is_judged(output) || facts.contract.find_ownership(output.name) == nullptr) continue;
+    if (!output.is_judged() || facts.contract.find_ownership(output.name) == nullptr) continue;
     const UnownedSearch search(facts, output);
     for (int number = 0; number < kMostVariants; ++number) {
       Case start = least_case(facts.contract);

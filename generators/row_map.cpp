@@ -31,10 +31,8 @@ void fill_delimited(const Instance& batch, const RowMap& map, const Tensor& tens
                     const Tensor& source, int64_t first, int64_t step, int64_t count,
                     uint8_t* out) {
   const int size = byte_size(source.dtype);
-  int64_t inner = 1;
-  size_t d = tensor.dims.size();
-  while (tensor.dims[d - 1] != map.dimension) inner *= tensor.shape[--d];
-  const int64_t mine = tensor.shape[d - 1] * inner, theirs = source.shape[d - 1] * inner;
+  const auto [extent, inner] = *tensor.axis(map.dimension);
+  const int64_t mine = extent * inner, theirs = source.axis(map.dimension)->extent * inner;
   for (int64_t done = 0; done < count;) {
     const int64_t linear = first + done * step;
     const int64_t at = (linear % mine + map.first * inner) % theirs;
@@ -49,15 +47,12 @@ void fill_delimited(const Instance& batch, const RowMap& map, const Tensor& tens
 
 RowMap row_map(const Instance& batch, const Tensor& tensor, const std::string& rows, int64_t first,
                int64_t count) {
-  const auto has = [&](const std::string& dimension) {
-    return std::find(tensor.dims.begin(), tensor.dims.end(), dimension) != tensor.dims.end();
-  };
-  if (has(rows)) return {rows, first, count};
+  if (tensor.axis(rows)) return {rows, first, count};
   const Contract& contract = *batch.contract;
   if (sums_along(contract, *tensor.spec, rows))
     return {tensor.dims[0], first, count + 1, false, true};
   for (const DelimitedDimension& one : delimited_dimensions(contract, rows)) {
-    if (!has(one.dimension)) continue;
+    if (!tensor.axis(one.dimension)) continue;
     const Tensor& sums = *batch.find(one.sums->name);
     if (!sums.present) continue;
     const int64_t start = integer_at(batch, sums, first);

@@ -22,12 +22,19 @@ bool Tensor::is_read() const {
 }
 
 bool Tensor::is_written() const {
-  return spec->kind == OperandKind::output || spec->kind == OperandKind::inout ||
-         spec->kind == OperandKind::workspace;
+  return spec->is_judged() || spec->kind == OperandKind::workspace;
 }
 
 bool Tensor::is_judged() const {
-  return spec->kind == OperandKind::output || spec->kind == OperandKind::inout;
+  return spec->is_judged();
+}
+
+std::optional<TensorAxis> Tensor::axis(std::string_view dimension) const {
+  int64_t inner = 1;
+  for (size_t d = dims.size(); d-- > 0 && !dimension.empty(); inner *= shape[d]) {
+    if (dims[d] == dimension) return TensorAxis{shape[d], inner};
+  }
+  return std::nullopt;
 }
 
 bool Tensor::is_contiguous() const {

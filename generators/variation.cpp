@@ -238,12 +238,11 @@ Variations vary(const Instance& base) {
 
 MappedRun map_run(const Tensor& tensor, const Tensor& base, const std::string& dimension,
                   int64_t first, int64_t linear, int64_t step, int64_t count) {
-  int64_t inner = 1;
-  size_t d = tensor.dims.size();
-  while (d > 0 && tensor.dims[d - 1] != dimension) inner *= tensor.shape[--d];
-  if (dimension.empty() || d == 0) return {linear, count};
+  const auto axis = tensor.axis(dimension);
+  if (!axis) return {linear, count};
   // Both are runs of rows of `inner` elements, the variation's `mine` of them the base's `theirs`.
-  const int64_t mine = tensor.shape[d - 1] * inner, theirs = base.shape[d - 1] * inner;
+  const int64_t inner = axis->inner;
+  const int64_t mine = axis->extent * inner, theirs = base.axis(dimension)->extent * inner;
   const int64_t within = linear % mine;
   const int64_t room = step > 0 ? (mine - within + step - 1) / step : count;
   return {linear / mine * theirs + within + first * inner, std::min(count, room)};

@@ -182,18 +182,16 @@ void read_name(const TomlValue& value, Contract& contract) {
 
 void check_judged(const TomlValue& document, const Contract& contract) {
   const bool judged =
-      std::any_of(contract.args.begin(), contract.args.end(), [](const OperandSpec& operand) {
-        return operand.kind == OperandKind::output || operand.kind == OperandKind::inout;
-      });
+      std::any_of(contract.args.begin(), contract.args.end(),
+                  [](const OperandSpec& operand) { return operand.is_judged(); });
   const TomlEntry* args = document.find("args");
   if (!judged) throw InputError(args->where, "no operand is 'output' or 'inout': nothing to judge");
   const TomlEntry* oracle = document.find("oracle");
   const TomlEntry* formula = document.find("formula");
   if (oracle == nullptr && formula == nullptr) {
     const auto output =
-        std::find_if(contract.args.begin(), contract.args.end(), [](const OperandSpec& operand) {
-          return operand.kind == OperandKind::output || operand.kind == OperandKind::inout;
-        });
+        std::find_if(contract.args.begin(), contract.args.end(),
+                     [](const OperandSpec& operand) { return operand.is_judged(); });
     throw InputError(output->where, "output '" + output->name +
                                         "' has no formula: add [formula] with " + output->name +
                                         " = \"...\"");

@@ -111,6 +111,8 @@ struct OperandSpec {
   ExprPtr overread;                                ///< elements readable past a row; null: none
   std::optional<Packing> pack;
   SourceLocation where;
+
+  bool is_judged() const { return kind == OperandKind::output || kind == OperandKind::inout; }
 };
 
 struct LaunchSpec {

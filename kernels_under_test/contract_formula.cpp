@@ -16,10 +16,6 @@ using Names = std::vector<std::string>;
   throw InputError(node.where, message);
 }
 
-bool is_judged(const OperandSpec& operand) {
-  return operand.kind == OperandKind::output || operand.kind == OperandKind::inout;
-}
-
 Names names_of_formula_functions() {
   Names names;
   for (const FormulaFunction& function : kFormulaFunctions) names.emplace_back(function.name);
@@ -61,7 +57,7 @@ class FormulaChecker {
       if (!seen.insert(line.name).second)
         throw InputError(line.where, "'" + line.name + "' has a formula already");
       const OperandSpec* operand = contract_.find_operand(line.name);
-      if (operand != nullptr && is_judged(*operand)) {
+      if (operand != nullptr && operand->is_judged()) {
         check_scatter(line, *operand);
         continue;
       }
@@ -82,7 +78,7 @@ class FormulaChecker {
           throw InputError(role.where, "'" + role.text + "' is judged already");
       }
     for (const OperandSpec& operand : contract_.args)
-      if (is_judged(operand) && seen.count(operand.name) == 0)
+      if (operand.is_judged() && seen.count(operand.name) == 0)
         throw InputError(operand.where, "output '" + operand.name + "' has no line in [formula]");
   }
 
@@ -106,7 +102,7 @@ class FormulaChecker {
   void check_all_used() const {
     for (const FormulaLine& line : contract_.formula) {
       const OperandSpec* operand = contract_.find_operand(line.name);
-      const bool output = operand != nullptr && is_judged(*operand);
+      const bool output = operand != nullptr && operand->is_judged();
       if (!output && used_.count(line.name) == 0)
         throw InputError(line.where,
                          "formula line '" + line.name + "' is used by no output and no later line");
@@ -314,7 +310,7 @@ class FormulaChecker {
   void check_given(const Expr& node) const {
     Names outputs;
     for (const OperandSpec& operand : contract_.args)
-      if (is_judged(operand)) outputs.push_back(operand.name);
+      if (operand.is_judged()) outputs.push_back(operand.name);
     const std::string text = to_text(node);
     if (!contains(outputs, text))
       fail(node, "'given' needs an output, not '" + text + "'" + suggestion(text, outputs));

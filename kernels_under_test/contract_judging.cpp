@@ -36,8 +36,7 @@ void read_output_role(const TomlValue& value, const Contract& contract, OracleRo
   role.text = expect_string(value, "'" + role.name + "' of 'oracle'");
   std::vector<std::string> outputs;
   for (const OperandSpec& operand : contract.args)
-    if (operand.kind == OperandKind::output || operand.kind == OperandKind::inout)
-      outputs.push_back(operand.name);
+    if (operand.is_judged()) outputs.push_back(operand.name);
   if (!contains(outputs, role.text))
     throw InputError(value.text_where, "'" + role.name + "' of 'oracle' needs an output, not '" +
                                            role.text + "'" + suggestion(role.text, outputs));
@@ -159,8 +158,7 @@ void read_oracle(const TomlValue& value, Contract& contract) {
 void read_ownership(const TomlValue& value, Contract& contract) {
   std::vector<std::string> outputs;
   for (const OperandSpec& operand : contract.args)
-    if (operand.kind == OperandKind::output || operand.kind == OperandKind::inout)
-      outputs.push_back(operand.name);
+    if (operand.is_judged()) outputs.push_back(operand.name);
   for (const TomlEntry& entry : expect_table(value, "'owns'").entries) {
     if (!contains(outputs, entry.key))
       throw InputError(entry.where, "'owns' names '" + entry.key + "', which is no output" +

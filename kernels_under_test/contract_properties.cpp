@@ -47,10 +47,6 @@ bool depends_on(const Contract& contract, const Expr& expr, const std::string& s
   return false;
 }
 
-bool is_judged(const OperandSpec& operand) {
-  return operand.kind == OperandKind::output || operand.kind == OperandKind::inout;
-}
-
 /// Every expression of these lines, and of the relations.
 void for_each_expression(const Contract& contract, const std::vector<const FormulaLine*>& lines,
                          const std::function<void(const Expr&)>& visit) {
@@ -106,7 +102,7 @@ std::vector<const FormulaLine*> lines_of_rows(const Contract& contract, const st
   };
   const auto along = [&](const Dimension& dimension) { return dimension.name == rows; };
   for (const OperandSpec& operand : contract.args)
-    if (is_judged(operand) && std::any_of(operand.shape.begin(), operand.shape.end(), along))
+    if (operand.is_judged() && std::any_of(operand.shape.begin(), operand.shape.end(), along))
       wanted.push_back(operand.name);
   for_each_expression(contract, {}, want);
   std::vector<const FormulaLine*> lines;
@@ -147,7 +143,7 @@ std::string rows_problem(const Contract& contract, const std::string& rows,
                     : "");
     }
     if (along > 1) return "'" + operand.name + "' has it twice";
-    judged = judged || (along == 1 && is_judged(operand));
+    judged = judged || (along == 1 && operand.is_judged());
     // Lengths may share what there is: those of a part are the same.
     const bool shares = has_sums && operand.shape.size() == 1 && operand.shape[0].name == rows;
     for (const DomainRange& range : operand.domain)
@@ -191,7 +187,7 @@ void check_rows(const Contract& contract, const Property& property, const Source
 /// Without an argument: the first dimension of the first output.
 std::string usual_rows(const Contract& contract, const SourceLocation& where) {
   for (const OperandSpec& operand : contract.args) {
-    if (!is_judged(operand)) continue;
+    if (!operand.is_judged()) continue;
     if (!operand.shape.empty() && !operand.shape.front().name.empty())
       return operand.shape.front().name;
     break;

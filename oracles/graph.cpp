@@ -26,9 +26,7 @@ Graph FormulaCompiler::compile() {
     root_expression_ = line.expr.get();
     const int node = compile(*line.expr);
     const OperandSpec* operand = contract_.find_operand(line.name);
-    const bool is_output = operand != nullptr && (operand->kind == OperandKind::output ||
-                                                  operand->kind == OperandKind::inout);
-    if (is_output) add_root(line, *operand, node);
+    if (operand != nullptr && operand->is_judged()) add_root(line, *operand, node);
     if (line.scatter.empty()) lines_[line.name] = node;
   }
   if (has_limits_) add_limits();

@@ -39,6 +39,7 @@ const std::vector<OverflowSet>& Overflows::at(int node, const Chunk& chunk) {
     evaluated_.assign(graph_.nodes.size(), false);
   }
   // Outputs over the same chunk need not be made of each other's nodes.
+  if (evaluated_[static_cast<size_t>(node)]) return sets(node);
   for (int id = 0; id <= node; ++id) {
     if (evaluated_[static_cast<size_t>(id)] || !graph_.feeds(id, node)) continue;
     sets(id).clear();

@@ -145,15 +145,7 @@ void Reducer::overflow(const Row& row, Element& out) const {
     down += std::max(0.0, (row.lo == nullptr ? 0 : row.lo[k]) + e - row.v[k]);
   }
   const double limit = rounding_.largest * (1 - 4 * rounding_.u);
-  const double grown = (1 + growth(row.n)) * (1 + 0x1p-20);
-  const bool above = up * grown >= limit;
-  const bool below = down * grown >= limit;
-  if (above && below)
-    out.lo = out.hi = kNan;
-  else if (above)
-    out.hi = kInfinity;
-  else if (below)
-    out.lo = kInfinity;
+  partial_sums_overflow(up, down, growth(row.n), limit, out.lo, out.hi);
 }
 
 double Reducer::reciprocal(int64_t n) const {
