@@ -68,12 +68,14 @@ std::string Explainer::term_name(const Node& n) const {
     case Op::rescaled:
       return text + ": a factor at each new maximum";
     case Op::mean:
-      if (welford) return text + ": Welford, " + std::to_string(depth) + " steps of 7 u max|x|";
+      if (welford)
+        return text + ": Welford, " + std::to_string(depth) +
+               " steps, each a few u of |x| and |x - mean|";
       return text + ": " + std::to_string(depth) + " u sum|terms| / n, and the reciprocal of n";
     case Op::var:
       if (welford)
         return text + ": Welford, " + std::to_string(depth) +
-               " steps, each from means that are off by " + std::to_string(depth) + " x 7 u max|x|";
+               " steps, and as many that move the means by a few u of |x| and |x - mean|";
       return text + ": (" + std::to_string(depth) + " + 5) u var + delta^2";
     case Op::div:
       if (reciprocal_serves(formula_.graph, n))
@@ -99,6 +101,7 @@ std::string Explainer::published_text(const Node& n) const {
 }
 
 std::string Explainer::term_source(const Node& n) const {
+  const bool welford = settings_.variance == VarianceForm::welford;
   switch (n.op) {
     case Op::settle:
     case Op::prescaled:
@@ -111,8 +114,10 @@ std::string Explainer::term_source(const Node& n) const {
       if (n.mma_products > 0) return "Fasi et al. 2021; docs/judging/matmul.md";
       return "Jeannerod & Rump 2013";
     case Op::mean:
+      if (welford) return "docs/judging/welford.md";
       return "Jeannerod & Rump 2013";
     case Op::var:
+      if (welford) return "docs/judging/welford.md";
       return "Chan, Golub & LeVeque 1983; docs/judging.md";
     default: {
       const auto table =

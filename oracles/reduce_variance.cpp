@@ -1,4 +1,4 @@
-// Variances of one row, and the running means of Welford's form.
+// Variances of one row, in two passes or one.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -12,21 +12,6 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Roundings of one step of a running mean, in u max|x|.
-constexpr double kWelfordStep = 7;
-
-/// The largest element of a correct kernel, in magnitude.
-double largest_term(const Row& row) {
-  double most = 0;
-  for (int64_t k = 0; k < row.n; ++k) {
-    const double up = row.hi == nullptr ? 0 : row.hi[k];
-    const double down = row.lo == nullptr ? 0 : row.lo[k];
-    const double e = row.e == nullptr ? 0 : row.e[k];
-    most = std::max(most, std::fabs(row.v[k]) + e + std::max(up, down));
-  }
-  return most * rows::kOutward;
-}
-
 std::vector<double> term_reach(const Row& row) {
   std::vector<double> reach;
   if (row.lo == nullptr && row.hi == nullptr) return reach;
@@ -39,72 +24,12 @@ std::vector<double> term_reach(const Row& row) {
 
 }  // namespace
 
-Element Reducer::running_mean(const Row& row) const {
-  const rows::RowSum s = kernels_.sum(row.n, row.v, row.e, row.lo, row.hi, 1 / rounding_.u);
-  const auto n = static_cast<double>(row.n);
-  Element out{s.v / n, 0, 0, 0};
-  if (!std::isfinite(s.v)) {
-    Element total = not_finite(row, {s.v, s.e, 0, 0}, s.lo + s.hi);
-    // A mean that was infinite makes inf - inf of the next update, and a merge by the difference
-    // with nothing inf x 0.
-    if (std::isinf(s.v)) total.lo = total.hi = kNan;
-    return {out.v, 0, total.lo, total.hi};
-  }
-  out.e = (s.e / n + std::fabs(out.v) * 0x1p-52) * rows::kOutward;
-  const double most = largest_term(row);
-  const double step = kWelfordStep * u_ * depth_;
-  const double own = row.n <= 1 ? 0 : step * (1 + 2 * step) * most + 4 * steps_eta();
-  out.lo = (s.lo / n + own) * rows::kOutward;
-  out.hi = (s.hi / n + own) * rows::kOutward;
-  const bool bounded = step <= 0.25;
-  // A difference of two means, or n_A m_A + n_B m_B before its division, may overflow.
-  const double reached = std::max(2.0, n) * most;
-  const bool overflows = settings_.widen && reached >= rounding_.largest * (1 - 2 * rounding_.u);
-  if (!bounded || overflows) out.lo = out.hi = kNan;
-  return out;
-}
-
 rows::RowSum Reducer::squared_differences(const Row& row, const Element& m) const {
   const std::vector<double> reach = term_reach(row);
   double shift = 0;
   for (const double r : reach) shift = std::max(shift, r);
   return kernels_.squares(row.n, row.v, row.e, reach.empty() ? nullptr : reach.data(), m.v, m.e,
                           shift);
-}
-
-Element Reducer::running_variance(const Row& row) const {
-  const Element m = running_mean(row);
-  if (!std::isfinite(m.v) || std::isnan(m.lo)) return {kNan, 0, m.lo - m.lo, m.hi - m.hi};
-  const auto n = static_cast<double>(row.n);
-  const rows::RowSum s = squared_differences(row, m);
-  Element out;
-  out.v = s.v / n;
-  out.e = (s.e / n + out.v * 0x1p-52) * rows::kOutward;
-  const double most = largest_term(row);
-  // A merge with nothing squares the mean itself, (0 - m)^2 n 0: NaN where that overflows.
-  const bool overflows =
-      settings_.widen && n * most * most >= rounding_.largest * (1 - 2 * rounding_.u);
-  if (row.n <= 1 && overflows) return {out.v, out.e, kNan, kNan};
-  if (row.n <= 1) return s.hi == 0 ? Element{0, 0, 0, 0} : Element{out.v, out.e, 0, s.hi};
-  const double total = s.v + s.e + s.hi;  // a correct kernel's own terms
-  const double h = depth_;
-  const double step = kWelfordStep * u_ * h;
-  const double delta = step * (1 + 2 * step) * most + 4 * steps_eta();
-  const double weights = std::max(1.0, n / 2 * std::log2(n) * (1 + 0x1p-40));
-  const double root = std::sqrt(total) + 2 * delta * std::sqrt(weights);
-  const double increments = 4 * delta * std::sqrt(weights * total) + 4 * weights * delta * delta +
-                            8 * u_ * (1 + 8 * u_) * root * root;
-  const double additions = 2 * h * u_ * (1 + 2 * h * u_) * (total + increments);
-  const double sum_error = increments + additions + (n + 8) * 8 * rounding_.eta * own_;
-  const double division = 2 * u_ * (total + sum_error) / n;
-  const double own = (sum_error / n + division + rounding_.eta * own_) * (1 + 0x1p-40);
-  out.hi = (s.hi / n + own) * rows::kOutward;
-  // An update's increment may be negative by what its two differences round; -own bounds it.
-  out.lo = (s.hi / n + own) * rows::kOutward;
-  const double square = 4 * (n + 1) * (total + delta * delta);
-  if (overflows || (settings_.widen && square >= rounding_.largest * (1 - 2 * u_)))
-    out.lo = out.hi = kNan;
-  return out;
 }
 
 Element Reducer::variance(const Row& row) const {

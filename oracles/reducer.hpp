@@ -86,26 +86,24 @@ class Reducer {
   Element vast_extremum(const Row& row, double sign) const;
 
   // reduce_variance.cpp
-  /// Welford's updates m + (x - m) / k, and Chan's merges of partial means: every step rounds, also
-  /// where the sum would be exact. Each is a weighted average of what it takes, and adds at most
-  /// 7 u max|x| (docs/judging.md).
-  Element running_mean(const Row& row) const;
   /// Exactly, from the exact mean m.
   rows::RowSum squared_differences(const Row& row, const Element& m) const;
-  /// Sums of squared differences by Welford and Chan: the increments of each step are differences
-  /// from running means, weighted; W bounds the sum of the weights in every tree.
-  Element running_variance(const Row& row) const;
   /// Two passes: with a mean that is off by delta the kernel sees var + delta^2, and each of its
   /// terms, their sum and the division round. One pass: E[x^2] - E[x]^2 cancels.
   Element variance(const Row& row) const;
   /// Squares of the elements (one pass) or of the differences may overflow.
   void widen_variance(const Row& row, Element& out) const;
 
+  // reduce_welford.cpp (docs/judging/welford.md)
+  /// Welford's updates m + (x - m) / k, and Chan's merges of partial means: every step rounds, also
+  /// where the sum would be exact.
+  Element running_mean(const Row& row) const;
+  /// The sum of squared differences of the elements as moved by what the steps above them round.
+  Element running_variance(const Row& row) const;
+
   bool narrows() const { return settings_.arithmetic != settings_.accumulate; }
   bool one_pass() const { return settings_.variance == VarianceForm::one_pass; }
   bool welford() const { return settings_.variance == VarianceForm::welford; }
-  /// Underflow along the longest path: a step's four results, each half of the smallest subnormal.
-  double steps_eta() const { return depth_ * rounding_.eta * own_; }
 
   const Node& node_;
   const double depth_;
