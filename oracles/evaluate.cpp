@@ -101,8 +101,7 @@ const Node& NodeWork::argument_node(size_t k) const {
 }
 
 bool NodeWork::errs() const {
-  const int only = evaluator_.settings_.only;
-  return only < 0 || &node_ == &evaluator_.graph_.nodes[static_cast<size_t>(only)];
+  return &node_ - evaluator_.graph_.nodes.data() < evaluator_.settings_.erring;
 }
 
 void NodeWork::evaluate() {

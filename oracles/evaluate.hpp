@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -123,7 +124,8 @@ struct EvaluationSettings {
   std::map<std::string, int64_t> depth_along;  ///< the same, of reductions over one dimension
   int64_t online = 0;                          ///< block length of an online softmax; 0: not online
   const rows::Kernels* kernels = nullptr;      ///< null: the machine's best
-  int only = -1;  ///< the one node that errs, for explanations; -1: all
+  /// Nodes at places below it err: all, or, for explanations, the first of them.
+  int64_t erring = std::numeric_limits<int64_t>::max();
 };
 
 /// Additions on the longest path of a reduction of n terms: what the contract states, at most n

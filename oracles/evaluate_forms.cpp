@@ -34,7 +34,7 @@ void NodeWork::forms() {
                                                  std::isfinite(element(other.e, k)));
       double away = 0;  // of the form's own value
       double slack = 0;
-      if (near && std::isfinite(v) && std::isfinite(other.v[k])) {
+      if (near && errs() && std::isfinite(v) && std::isfinite(other.v[k])) {
         away = other.v[k] - v;
         slack = std::fabs(away) * 0x1p-50 + element(first.e, k) + element(other.e, k);
       }

@@ -205,6 +205,7 @@ bool NodeWork::gather_place(const Tensor& tensor, const std::vector<int>& axis_o
 
 /// A subnormal input may be read as 0.
 void NodeWork::flush_inputs(const double* v) {
+  if (!errs()) return;
   const int64_t size = out_.grid.size;
   const double limit = rounding_of(evaluator_.settings_.arithmetic, true).min_normal;
   double* lo = nullptr;

@@ -12,26 +12,36 @@ namespace assay {
 
 namespace {
 
-bool may_err(const Node& n) {
-  return n.op == Op::settle || n.op == Op::sum || n.op == Op::mean || n.op == Op::var ||
-         n.op == Op::div || n.op == Op::prescaled || n.op == Op::rescaled || n.op == Op::total ||
-         (n.op == Op::function && !n.integral && !find_function(n.text)->exact);
+constexpr char kFlushed[] = ": a subnormal number may be flushed to 0";
+
+/// floor, rint, ...: rounds nothing.
+bool exact_function(const Node& n) {
+  if (n.op != Op::function) return false;
+  const FunctionInfo* found = find_function(n.text);
+  return found != nullptr && found->exact;
 }
 
 }  // namespace
 
 void Explainer::list_terms(int top) {
-  for (size_t id = 0; id < formula_.graph.nodes.size(); ++id) {
-    const Node& n = formula_.graph.nodes[id];
-    if (!may_err(n) || !formula_.graph.feeds(static_cast<int>(id), top)) continue;
-    EvaluationSettings alone = settings_;
-    alone.only = static_cast<int>(id);
-    rows_.restart(alone);
+  // An evaluation for each node that errs beside those before it: what is added is its term, so
+  // that the terms add up to the allowance, whatever operation they are of.
+  double before = 0;
+  for (int id = -1; id <= top; ++id) {
+    const bool none = id < 0;
+    if (!none && (node(id).integral || !formula_.graph.feeds(id, top))) continue;
+    EvaluationSettings first = settings_;
+    first.erring = id + 1;
+    rows_.restart(first);
     const Value& value = rows_.at(top, whole_);
     const int64_t k = position(value);
-    const double own =
-        of_side(value.lo == nullptr ? 0 : value.lo[k], value.hi == nullptr ? 0 : value.hi[k]);
-    if (own > 0 || std::isnan(own)) report_.terms.push_back({term_name(n), own, term_source(n)});
+    const double now = of_side(element(value.lo, k), element(value.hi, k));
+    const bool more = now > before || (std::isnan(now) && !std::isnan(before));
+    if (more && none)
+      report_.terms.push_back({"what no operation of the formula rounds", now, "docs/judging.md"});
+    else if (more)
+      report_.terms.push_back({term_name(node(id)), now - before, term_source(node(id))});
+    before = now;
   }
   rows_.restart(settings_);
   std::stable_sort(
@@ -59,6 +69,13 @@ std::string Explainer::term_name(const Node& n) const {
                std::to_string(n.mma_products) + " + 1) 2^" +
                std::to_string(-23 - n.mma_extra_bits) + " + 2 u of sum|terms|";
       return text + ": " + std::to_string(depth) + " u sum|terms|";
+    case Op::cumsum:
+      return text + ": at most " + std::to_string(depth) + " u sum|terms|, of its own terms";
+    case Op::load:
+    case Op::gather:
+      return text + kFlushed;
+    case Op::forms:
+      return text + ": by how far the forms in which kernels compute it differ";
     case Op::prescaled:
       return text + ": log2 e and the products with it";
     case Op::total:
@@ -84,6 +101,7 @@ std::string Explainer::term_name(const Node& n) const {
                brief(reciprocal_error(formula_.graph, n, settings_)) + " relative (R16)";
       return text + ": " + published_text(n);
     default:
+      if (exact_function(n)) return text + kFlushed;
       return text + ": " + published_text(n);
   }
 }
@@ -108,6 +126,13 @@ std::string Explainer::term_source(const Node& n) const {
       return "IEEE 754-2019, round to nearest";
     case Op::rescaled:
       return "docs/judging/attention.md";
+    case Op::load:
+    case Op::gather:
+      return "R12";
+    case Op::forms:
+      return "docs/judging/elementwise.md, usual forms";
+    case Op::cumsum:
+      return "Jeannerod & Rump 2013; docs/judging.md, cumulative sums";
     case Op::total:
       return "docs/judging.md, sums with a starting value";
     case Op::sum:
@@ -120,6 +145,7 @@ std::string Explainer::term_source(const Node& n) const {
       if (welford) return "docs/judging/welford.md";
       return "Chan, Golub & LeVeque 1983; docs/judging.md";
     default: {
+      if (exact_function(n)) return "R12";
       const auto table =
           accuracy_rows(n.op == Op::div ? "div" : n.text, settings_.arithmetic, settings_.math);
       return table.empty() ? "" : std::string(table.front().source);

@@ -61,7 +61,7 @@ class Explainer {
   void explain_code(const Node& n);
 
   // explain_terms.cpp
-  /// Each node's own share: what the allowance is when that node alone errs.
+  /// Each node's own share: what it adds to the allowance when it errs beside those before it.
   void list_terms(int top);
   int64_t reduced_count(const Node& n) const;
   std::string term_name(const Node& n) const;

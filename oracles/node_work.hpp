@@ -82,7 +82,7 @@ class NodeWork {
   const Node& argument_node(size_t k) const;
   rows::Out arrays();
   void flags(int seen);
-  bool errs() const;  ///< this node's own error counts
+  bool errs() const;  ///< what this node itself adds to an allowance counts
 
   // evaluate_leaves.cpp
   void constant();
