@@ -7,14 +7,13 @@
 #include <tuple>
 
 #include "fuzz/property_finding.hpp"
+#include "fuzz/text_table.hpp"
 #include "generators/generate.hpp"
 #include "generators/launch_limits.hpp"
 
 namespace assay {
 
 namespace {
-
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 

@@ -8,6 +8,7 @@
 
 #include "fuzz/findings.hpp"
 #include "fuzz/text_table.hpp"
+#include "kernels_under_test/operand_kind.hpp"
 
 namespace assay {
 
@@ -41,28 +42,8 @@ std::string scalar_text(const Tensor& tensor) {
                    : std::to_string(static_cast<uint64_t>(value));
 }
 
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
-const char* kind_name(OperandKind kind) {
-  switch (kind) {
-    case OperandKind::input:
-      return "input";
-    case OperandKind::output:
-      return "output";
-    case OperandKind::inout:
-      return "inout";
-    case OperandKind::index:
-      return "index";
-    case OperandKind::workspace:
-      return "workspace";
-    case OperandKind::scalar:
-      return "scalar";
-  }
-  return "";
-}
-
 std::string operand_text(const Tensor& tensor, const Case& c) {
-  std::string text = "  " + tensor.spec->name + ": " + kind_name(tensor.spec->kind) + " " +
+  std::string text = "  " + tensor.spec->name + ": " + name_of(tensor.spec->kind) + " " +
                      std::string(name(tensor.dtype));
   if (!tensor.present) return text + ", absent\n";
   if (tensor.is_scalar()) return text + " = " + scalar_text(tensor) + "\n";

@@ -61,7 +61,7 @@ std::string float_atomics(const std::vector<Program>& programs) {
         const bool atomic = ins.op == ptx::Op::atom || ins.op == ptx::Op::red;
         if (!atomic || ins.atom != ptx::Atom::add || !is_float(ins.type)) continue;
         const Step step = ptx::step_of(module, function, ins, "");
-        return step.line > 0 ? step.file.substr(step.file.rfind('/') + 1) + ":" + std::to_string(step.line)
+        return step.line > 0 ? base_name(step.file) + ":" + std::to_string(step.line)
                              : "line " + std::to_string(step.ptx_line) + " of the PTX";
       }
     }
