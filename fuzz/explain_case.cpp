@@ -279,12 +279,8 @@ std::string places_text(const std::vector<Finding>& findings, const Run& run) {
 std::string compare_with_recorded(const Case& c, const CheckResult& result) {
   const Recorded& recorded = c.recorded;
   std::vector<std::string> lines;
-  const bool shown =
-      std::any_of(result.findings.begin(), result.findings.end(), [&](const Finding& f) {
-        return f.kind == recorded.kind && f.rule == recorded.rule && f.line == recorded.line &&
-               base_name(f.file) == recorded.file;
-      });
-  if (!shown) {
+  const Finding* const shown = recorded_finding(recorded, result);
+  if (shown == nullptr) {
     // A mismatch is recorded at the entry's line; the comments say where it was stored.
     Finding stored;
     read_places(c.comments, stored);
@@ -303,7 +299,9 @@ std::string compare_with_recorded(const Case& c, const CheckResult& result) {
   }
   std::string text;
   for (const std::string& line : lines) text += (text.empty() ? "" : "; ") + line;
-  return text.empty() ? "same" : text;
+  if (!text.empty()) return text;
+  if (shown->line == recorded.line) return "same";
+  return "same, now at " + base_name(shown->file) + ":" + std::to_string(shown->line);
 }
 
 std::string explain_case(Checker& checker, const Case& c, const CheckResult& result,
