@@ -49,8 +49,8 @@ RegionSpec array(const char* name, uint64_t base, bool output, bool undefined) {
   return spec;
 }
 
-/// Arguments: definedness, wrap, races and barriers, AVX2, rows; undefined: all of x counts as never
-/// written; coverage: whether counters for feedback are kept.
+/// Arguments: definedness, wrap, races and barriers, AVX2, rows; undefined: all of x counts as
+/// never written; coverage: whether counters for feedback are kept.
 void softmax(benchmark::State& state) {
   static const Module module = load_module();
   const bool avx2 = state.range(3) != 0, undefined = state.range(5) != 0;

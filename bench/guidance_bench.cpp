@@ -1,6 +1,6 @@
-// Does feedback help? Cases to the first finding over the planted bugs, the search steered by what it
-// sees inside the kernel (guided) against fresh cases of the generator alone (unguided). Both start
-// with the covering cases. Only pairs are shown for which the unguided search needs more than
+// Does feedback help? Cases to the first finding over the planted bugs, the search steered by what
+// it sees inside the kernel (guided) against fresh cases of the generator alone (unguided). Both
+// start with the covering cases. Only pairs are shown for which the unguided search needs more than
 // kHard cases, in the median over ten other seeds: the rest is found before there is much to learn,
 // and a choice by the seeds that are shown would take the pairs on which the unguided was unlucky.
 //
@@ -98,7 +98,8 @@ void run_trials(const Settings& settings, std::vector<Trial>& trials) {
   std::atomic<size_t> next{0};
   run_workers(settings.jobs, [&](int) {
     Workbench bench("ptx");
-    for (size_t i; (i = next++) < trials.size();) search(bench.checker(*trials[i].pair->bug), trials[i]);
+    for (size_t i; (i = next++) < trials.size();)
+      search(bench.checker(*trials[i].pair->bug), trials[i]);
   });
 }
 
@@ -141,7 +142,8 @@ struct Spread {
 
 /// The ten searches, chosen by other seeds, of which half take more than kHard cases. A search that
 /// takes more than twice that many tells nothing more about the median being above.
-std::vector<const Pair*> hard_pairs(const Settings& settings, const std::vector<Pair>& pairs, Seen seen) {
+std::vector<const Pair*> hard_pairs(const Settings& settings, const std::vector<Pair>& pairs,
+                                    Seen seen) {
   std::vector<Trial> trials;
   for (const Pair& pair : pairs) {
     for (uint64_t i = 0; i < kChoosingSeeds; ++i) {
@@ -190,13 +192,14 @@ void compare(const Settings& settings, const std::vector<Pair>& pairs, Seen seen
     }
   }
   run_trials(settings, trials);
-  std::printf("%s: cases to the first finding, seeds %llu to %llu, at most %lld: median, least, most\n",
-              seen == Seen::by_checkers ? "every checker" : "values alone",
-              static_cast<unsigned long long>(settings.first_seed),
-              static_cast<unsigned long long>(settings.first_seed) + settings.seeds - 1,
-              static_cast<long long>(settings.most_cases));
-  std::printf("%-28s %8s %9s %7s %7s  %9s %7s %7s  %6s %5s\n", "pair", "covering", "unguided", "", "",
-              "guided", "", "", "times", "cost");
+  std::printf(
+      "%s: cases to the first finding, seeds %llu to %llu, at most %lld: median, least, most\n",
+      seen == Seen::by_checkers ? "every checker" : "values alone",
+      static_cast<unsigned long long>(settings.first_seed),
+      static_cast<unsigned long long>(settings.first_seed) + settings.seeds - 1,
+      static_cast<long long>(settings.most_cases));
+  std::printf("%-28s %8s %9s %7s %7s  %9s %7s %7s  %6s %5s\n", "pair", "covering", "unguided", "",
+              "", "guided", "", "", "times", "cost");
   Gain gain, gain_of_others;
   int sooner = 0;
   const auto seeds = static_cast<ptrdiff_t>(settings.seeds);
@@ -204,19 +207,21 @@ void compare(const Settings& settings, const std::vector<Pair>& pairs, Seen seen
     const Spread unguided({at, at + seeds}), guided({at + seeds, at + 2 * seeds});
     const double times = std::exp(unguided.mean_log - guided.mean_log);
     std::printf("%-28s %8zu %s  %s  %6.2f %5.2f\n", at->pair->name.c_str(),
-                covering_cases(*at->pair->bug).size(), unguided.text().c_str(), guided.text().c_str(),
-                times, guided.instructions / unguided.instructions);
+                covering_cases(*at->pair->bug).size(), unguided.text().c_str(),
+                guided.text().c_str(), times, guided.instructions / unguided.instructions);
     for (auto trial = at; settings.each && trial != at + 2 * seeds; ++trial) {
       std::printf("  %s seed %llu: %lld\n", trial->guided ? "guided" : "unguided",
-                  static_cast<unsigned long long>(trial->seed), static_cast<long long>(trial->cases));
+                  static_cast<unsigned long long>(trial->seed),
+                  static_cast<long long>(trial->cases));
     }
     gain.add(unguided, guided);
     if (at->pair->name != kMadeForFeedback) gain_of_others.add(unguided, guided);
     sooner += times > 1;
   }
-  std::printf("%zu of %zu pairs take the unguided search more than %lld cases", hard.size(), pairs.size(),
-              static_cast<long long>(kHard));
-  if (gain.pairs > 0) std::printf("; guided, %d of them are found sooner, %s", sooner, gain.text().c_str());
+  std::printf("%zu of %zu pairs take the unguided search more than %lld cases", hard.size(),
+              pairs.size(), static_cast<long long>(kHard));
+  if (gain.pairs > 0)
+    std::printf("; guided, %d of them are found sooner, %s", sooner, gain.text().c_str());
   if (gain_of_others.pairs > 0 && gain_of_others.pairs < gain.pairs) {
     std::printf(", without %s %s", kMadeForFeedback, gain_of_others.text().c_str());
   }

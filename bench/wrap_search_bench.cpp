@@ -1,5 +1,6 @@
-// How long, and in how much memory, `assay smoke` takes to find an int32 row offset that passes 2^31,
-// and one that wraps by exactly 2^32: the whole program, from start to exit, as a user runs it.
+// How long, and in how much memory, `assay smoke` takes to find an int32 row offset that passes
+// 2^31, and one that wraps by exactly 2^32: the whole program, from start to exit, as a user runs
+// it.
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <spawn.h>

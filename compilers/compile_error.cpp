@@ -112,7 +112,7 @@ void throw_compile_error(const CompileRequest& request, const std::string& sourc
     throw InputError(error->where, error->message + header_hint(compiler, error->message) + rest);
   }
   const std::vector<std::string> names = kernel_names(source_text);
-  const std::string wanted = base_name(request.entry);
+  const std::string wanted = unqualified_name(request.entry);
   const std::string file = std::filesystem::path(request.source).filename().string();
   if (std::find(names.begin(), names.end(), wanted) == names.end()) {
     const std::string near = nearest_name(wanted, names);

@@ -192,7 +192,7 @@ CompileRequest make_request(const Contract& contract, const Variant& variant, in
   return request;
 }
 
-std::string base_name(const std::string& entry) {
+std::string unqualified_name(const std::string& entry) {
   std::string name = entry.substr(0, entry.find('<'));
   const size_t scope = name.rfind("::");
   if (scope != std::string::npos) name = name.substr(scope + 2);

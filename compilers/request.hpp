@@ -48,7 +48,7 @@ std::vector<std::string> kernel_names(const std::string& source_text);
 std::vector<std::string> ptx_entries(const std::string& ptx);
 
 /// "softmax" for "ns::softmax<float, 256>" and for "softmax".
-std::string base_name(const std::string& entry);
+std::string unqualified_name(const std::string& entry);
 
 /// A file that the source includes with quotes (or finds in the user's folders), with its text.
 struct IncludedFile {

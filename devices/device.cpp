@@ -51,7 +51,8 @@ std::string Step::text() const {
 Diagnostic* count_again(std::vector<Diagnostic>& found, const Diagnostic& d) {
   for (Diagnostic& known : found) {
     const bool same_line = d.file.empty() ? known.ptx_line == d.ptx_line : known.line == d.line;
-    if (known.kind != d.kind || known.note != d.note || known.file != d.file || !same_line) continue;
+    if (known.kind != d.kind || known.note != d.note || known.file != d.file || !same_line)
+      continue;
     ++known.count;
     return &known;
   }

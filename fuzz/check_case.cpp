@@ -6,15 +6,15 @@
 #include <limits>
 #include <tuple>
 
+#include "fuzz/judged_finding.hpp"
 #include "fuzz/property_finding.hpp"
+#include "fuzz/text_table.hpp"
 #include "generators/generate.hpp"
 #include "generators/launch_limits.hpp"
 
 namespace assay {
 
 namespace {
-
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
@@ -191,10 +191,8 @@ CheckResult Checker::check(const Case& c, const RunOptions& options, const Judge
 
   result.verdict = judge_.judge(*result.instance, *result.run.outputs, judging);
   result.outcome = result.verdict.outcome;
-  if (result.outcome == Outcome::mismatch || result.outcome == Outcome::undecided) {
-    result.findings.push_back({contract_.name, kind_of(result.verdict), result.verdict.rule,
-                               contract_.source.path, entry_line_, result.verdict.message, c});
-  }
+  if (result.outcome == Outcome::mismatch || result.outcome == Outcome::undecided)
+    result.findings.push_back(judged_finding(result));
   // A device that errs on purpose may do so differently in each run.
   const bool honest = options.adversarial_seed == 0 && options.defect.operand < 0 &&
                       options.defect.sums == Narrow::none;
@@ -203,6 +201,39 @@ CheckResult Checker::check(const Case& c, const RunOptions& options, const Judge
   if (result.outcome == Outcome::skipped) result.skipped = result.verdict.message;
   if (result.outcome == Outcome::pass && !result.findings.empty()) result.outcome = Outcome::fault;
   return result;
+}
+
+/// In place, an element that nothing was stored to holds what the input held (rule R1): where that
+/// is wrong it is unwritten, as it is where the output has memory of its own.
+Finding Checker::judged_finding(const CheckResult& result) {
+  const Verdict& v = result.verdict;
+  Finding finding{contract_.name, kind_of(v), v.rule, contract_.source.path, entry_line_,
+                  v.message,      result.instance->the_case};
+  if (v.outcome != Outcome::mismatch) return finding;
+  if (const std::string text = left_alone(result); !text.empty()) {
+    finding.kind = "unwritten";
+    finding.rule = "R1";
+    finding.message += text;
+  }
+  finding.message += unowned_text(*result.instance, v);
+  return finding;
+}
+
+/// "; nothing was stored to y[3, 0], which holds what x held", where that is so of all elements
+/// that tell of a mismatch; "" otherwise, and on a device that does not say. Runs the case again.
+std::string Checker::left_alone(const CheckResult& result) {
+  if (result.verdict.wrong == 0 || device_.name() != "ptx") return "";
+  const Instance& instance = *result.instance;
+  const std::vector<OutputElement> elements = telling_elements(result.verdict);
+  const bool none_stored =
+      std::all_of(elements.begin(), elements.end(), [&](const OutputElement& element) {
+        const auto& [output, logical] = element;
+        return instance.find(output)->is_shared() && !last_store(result, output, logical);
+      });
+  if (!none_stored) return "";
+  const auto& [output, logical] = elements.front();
+  return "; nothing was stored to " + element_name(instance, output, logical) +
+         ", which holds what " + instance.the_case.aliases.at(output) + " held";
 }
 
 /// Runs the case in the other ways that its property names. A difference is a finding.
@@ -337,6 +368,19 @@ Recorded recorded_of(const Finding& finding, const CheckResult& result) {
   }
   recorded.program = result.run.program_digest;
   return recorded;
+}
+
+const Finding* recorded_finding(const Recorded& recorded, const CheckResult& result) {
+  const Finding* moved = nullptr;
+  for (const Finding& finding : result.findings) {
+    const bool alike = finding.kind == recorded.kind && finding.rule == recorded.rule &&
+                       base_name(finding.file) == recorded.file;
+    if (alike && finding.line == recorded.line) return &finding;
+    if (alike && moved == nullptr) moved = &finding;
+  }
+  const bool same_program =
+      !recorded.program.empty() && recorded.program == result.run.program_digest;
+  return same_program ? moved : nullptr;
 }
 
 }  // namespace assay

@@ -90,6 +90,8 @@ class Checker {
 
  private:
   Programs programs_for(const Instance& instance);
+  Finding judged_finding(const CheckResult& result);
+  std::string left_alone(const CheckResult& result);
   void check_property(CheckResult& result);
   ComparedRun check_variation(const Variation& variation, CheckResult& result);
 
@@ -124,5 +126,10 @@ std::string element_name(const Instance& instance, const std::string& output, in
 
 /// What a case file records about a failure: kind, rule, place, compiler and program digest.
 Recorded recorded_of(const Finding& finding, const CheckResult& result);
+
+/// The finding of `result` that a case file records: of its kind and rule, at its place. Where the
+/// program is the recorded one, instruction by instruction, the lines may have moved with an edit
+/// elsewhere in the source. nullptr: it does not show.
+const Finding* recorded_finding(const Recorded& recorded, const CheckResult& result);
 
 }  // namespace assay

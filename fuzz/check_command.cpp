@@ -143,7 +143,8 @@ nlohmann::ordered_json checked_json(const Checked& checked) {
   }
   for (const Case& c : checked.examples) row["examples"].push_back(print_case(c));
   row["outcomes"] = checked.outcomes;
-  if (checked.runs) row["runs"] = {{"cases", checked.runs->cases}, {"failing", checked.runs->failing}};
+  if (checked.runs)
+    row["runs"] = {{"cases", checked.runs->cases}, {"failing", checked.runs->failing}};
   if (!checked.left_out.empty()) row["left_out"] = checked.left_out;
   return row;
 }

@@ -113,7 +113,8 @@ std::string suite_xml(const Report& report, const KernelReport& kernel) {
   }
   return "  <testsuite name=\"" + xml_escaped(kernel.kernel) + "\" tests=\"" +
          std::to_string(tests) + "\" failures=\"" + std::to_string(failures) + "\" skipped=\"" +
-         std::to_string(skipped) + "\" time=\"" + seconds_text(kernel.seconds) + "\">\n" + all + cases + "  </testsuite>\n";
+         std::to_string(skipped) + "\" time=\"" + seconds_text(kernel.seconds) + "\">\n" + all +
+         cases + "  </testsuite>\n";
 }
 
 /// What a pair has to show, each with the reason why it did not.

@@ -19,8 +19,8 @@ void ConformEmulator::load(const std::string& text) { module_ = ptx::decode(text
 std::vector<uint8_t> ConformEmulator::run(const ConformLaunch& launch) {
   const auto code = ptx::lower(module_, launch.entry, ptx::use_avx2());
   if (!code->unsupported.empty()) {
-    throw InputError({},
-                     launch.title + ": the emulator does not run it: " + code->unsupported.front().text());
+    throw InputError(
+        {}, launch.title + ": the emulator does not run it: " + code->unsupported.front().text());
   }
   machine_.renew_memory();
   ptx::RegionSpec in, out;

@@ -57,8 +57,8 @@ void for_each_place(const ConformProduct& product, Matrix matrix, int first, Mat
   }
 }
 
-std::vector<uint32_t> take(const ConformProduct& product, Matrix matrix, int first, MatrixLayout layout,
-                           int stride, const uint8_t* from) {
+std::vector<uint32_t> take(const ConformProduct& product, Matrix matrix, int first,
+                           MatrixLayout layout, int stride, const uint8_t* from) {
   const Extent e = extent(product.product.shape, matrix);
   const int bytes = ptx::bytes_of(ptx::element_type(product.product, matrix));
   std::vector<uint32_t> bits(static_cast<size_t>(e.rows * e.columns));

@@ -1,4 +1,5 @@
-// `assay cover`: runs a kernel's cases as smoke does, and shows which parts of its source they reach.
+// `assay cover`: runs a kernel's cases as smoke does, and shows which parts of its source they
+// reach.
 #include <atomic>
 #include <chrono>
 #include <mutex>

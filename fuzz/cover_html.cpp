@@ -87,9 +87,9 @@ std::string file_section(const CoveredFile& file) {
 }
 
 std::string total_row(const std::string& name, const Reached& reached) {
-  const double share =
-      reached.of > 0 ? 100.0 * static_cast<double>(reached.reached) / static_cast<double>(reached.of)
-                     : 0;
+  const double share = reached.of > 0 ? 100.0 * static_cast<double>(reached.reached) /
+                                            static_cast<double>(reached.of)
+                                      : 0;
   return "<tr><th>" + xml_escaped(name) + "</th>" +
          cell(std::to_string(reached.reached) + " of " + std::to_string(reached.of)) +
          cell(format_text("%.0f %%", share)) + "</tr>\n";
@@ -108,26 +108,28 @@ std::string total_rows(const char* head, const std::array<CoverKind, kKinds>& ki
 }
 
 std::string totals(const CoverCounts& c) {
-  return "<table class=\"totals\">\n" + total_row("blocks", c.blocks) + total_row("edges", c.edges) +
-         total_rows("lanes", kLaneKinds, c.lanes) + total_rows("ends", kEndKinds, c.ends) +
-         total_rows("results", kResultKinds, c.results) + "</table>\n";
+  return "<table class=\"totals\">\n" + total_row("blocks", c.blocks) +
+         total_row("edges", c.edges) + total_rows("lanes", kLaneKinds, c.lanes) +
+         total_rows("ends", kEndKinds, c.ends) + total_rows("results", kResultKinds, c.results) +
+         "</table>\n";
 }
 
 }  // namespace
 
 std::string cover_html(const CoverReport& report) {
   const std::string title = "assay cover " + xml_escaped(report.kernel);
-  std::string html = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-                     "<meta name=\"viewport\" content=\"width=device-width\">\n<title>" +
-                     title + "</title>\n<style>" + kStyle + "</style></head>\n<body>\n<h1>" + title +
-                     "</h1>\n<p>" + counted(report.cases, "case") + ", " +
-                     std::to_string(report.variants) + " of " +
-                     counted(report.variants_total, "variant") + " reached, seed " +
-                     std::to_string(report.seed) + ". Contract: " + xml_escaped(report.contract) +
-                     "</p>\n" + totals(report.totals) + "<ul>\n";
+  std::string html =
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width\">\n<title>" +
+      title + "</title>\n<style>" + kStyle + "</style></head>\n<body>\n<h1>" + title +
+      "</h1>\n<p>" + counted(report.cases, "case") + ", " + std::to_string(report.variants) +
+      " of " + counted(report.variants_total, "variant") + " reached, seed " +
+      std::to_string(report.seed) + ". Contract: " + xml_escaped(report.contract) + "</p>\n" +
+      totals(report.totals) + "<ul>\n";
   for (const std::string& line : cover_legend()) html += "<li>" + xml_escaped(line) + "</li>\n";
-  html += "<li>Lines with code are never reached (never), reached in some of their blocks (fewer than "
-          "all), or in all; the colours say the same.</li>\n</ul>\n";
+  html +=
+      "<li>Lines with code are never reached (never), reached in some of their blocks (fewer than "
+      "all), or in all; the colours say the same.</li>\n</ul>\n";
   for (const CoveredFile& file : report.files) html += file_section(file);
   return html + "</body></html>\n";
 }

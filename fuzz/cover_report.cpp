@@ -66,7 +66,7 @@ std::string missed_text(const CoverReport& report) {
   for (const CoveredFile& file : report.files) {
     for (const MissedLines& lines : missed_lines(file)) {
       text += text.empty() ? "never reached: " : ", ";
-      text += file.path.substr(file.path.rfind('/') + 1) + ":" + std::to_string(lines.first);
+      text += base_name(file.path) + ":" + std::to_string(lines.first);
       if (lines.last > lines.first) text += "-" + std::to_string(lines.last);
     }
   }
@@ -89,12 +89,15 @@ std::string short_count(int64_t count) {
 
 std::vector<std::string> cover_legend() {
   return {
-      "hits: entries of a warp's lanes into the PTX blocks that hold code of the line; blocks: those "
+      "hits: entries of a warp's lanes into the PTX blocks that hold code of the line; blocks: "
+      "those "
       "entered, of all. Variants are added up.",
-      "lanes: N no lane, S some, A all lanes of the warp took part in a load, store or atomic of the "
+      "lanes: N no lane, S some, A all lanes of the warp took part in a load, store or atomic of "
+      "the "
       "line.",
       "ends: F the first element of an operand was touched, L the last one.",
-      "results: Z zero, S subnormal, N normal, B in the largest binade, I infinity, Q NaN came out of "
+      "results: Z zero, S subnormal, N normal, B in the largest binade, I infinity, Q NaN came out "
+      "of "
       "a floating instruction.",
       "An upper case letter: of each such instruction of the line, lower case: of some, a dot: of "
       "none; '-': there is none that could."};
@@ -114,8 +117,8 @@ std::string cover_text(const CoverReport& report) {
     text += counted(count, "case") + " skipped: " + reason + "\n";
   }
   if (!report.findings.empty()) {
-    text += counted(static_cast<int64_t>(report.findings.size()), "finding") + " on the way: `" + program_name() + " smoke " +
-            shell_word(report.contract) + "` shows what\n";
+    text += counted(static_cast<int64_t>(report.findings.size()), "finding") + " on the way: `" +
+            program_name() + " smoke " + shell_word(report.contract) + "` shows what\n";
   }
   return text + counted(report.cases, "case") + " of " + report.kernel + ", " +
          std::to_string(report.variants) + " of " + counted(report.variants_total, "variant") +

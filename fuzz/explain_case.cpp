@@ -8,6 +8,7 @@
 
 #include "fuzz/findings.hpp"
 #include "fuzz/text_table.hpp"
+#include "kernels_under_test/operand_kind.hpp"
 
 namespace assay {
 
@@ -41,28 +42,8 @@ std::string scalar_text(const Tensor& tensor) {
                    : std::to_string(static_cast<uint64_t>(value));
 }
 
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
-const char* kind_name(OperandKind kind) {
-  switch (kind) {
-    case OperandKind::input:
-      return "input";
-    case OperandKind::output:
-      return "output";
-    case OperandKind::inout:
-      return "inout";
-    case OperandKind::index:
-      return "index";
-    case OperandKind::workspace:
-      return "workspace";
-    case OperandKind::scalar:
-      return "scalar";
-  }
-  return "";
-}
-
 std::string operand_text(const Tensor& tensor, const Case& c) {
-  std::string text = "  " + tensor.spec->name + ": " + kind_name(tensor.spec->kind) + " " +
+  std::string text = "  " + tensor.spec->name + ": " + name_of(tensor.spec->kind) + " " +
                      std::string(name(tensor.dtype));
   if (!tensor.present) return text + ", absent\n";
   if (tensor.is_scalar()) return text + " = " + scalar_text(tensor) + "\n";
@@ -298,12 +279,8 @@ std::string places_text(const std::vector<Finding>& findings, const Run& run) {
 std::string compare_with_recorded(const Case& c, const CheckResult& result) {
   const Recorded& recorded = c.recorded;
   std::vector<std::string> lines;
-  const bool shown =
-      std::any_of(result.findings.begin(), result.findings.end(), [&](const Finding& f) {
-        return f.kind == recorded.kind && f.rule == recorded.rule && f.line == recorded.line &&
-               base_name(f.file) == recorded.file;
-      });
-  if (!shown) {
+  const Finding* const shown = recorded_finding(recorded, result);
+  if (shown == nullptr) {
     // A mismatch is recorded at the entry's line; the comments say where it was stored.
     Finding stored;
     read_places(c.comments, stored);
@@ -322,7 +299,9 @@ std::string compare_with_recorded(const Case& c, const CheckResult& result) {
   }
   std::string text;
   for (const std::string& line : lines) text += (text.empty() ? "" : "; ") + line;
-  return text.empty() ? "same" : text;
+  if (!text.empty()) return text;
+  if (shown->line == recorded.line) return "same";
+  return "same, now at " + base_name(shown->file) + ":" + std::to_string(shown->line);
 }
 
 std::string explain_case(Checker& checker, const Case& c, const CheckResult& result,

@@ -99,7 +99,8 @@ class PathDifference {
       if ((a_.edges[i] == 0) != (b_.edges[i] == 0)) list.one(Kind::property, base + i);
     }
     for (size_t i = 0; i < std::min(a_.compares.size(), b_.compares.size()); ++i) {
-      const auto differing = static_cast<uint8_t>(a_.compares[i].outcomes ^ b_.compares[i].outcomes);
+      const auto differing =
+          static_cast<uint8_t>(a_.compares[i].outcomes ^ b_.compares[i].outcomes);
       list.bits(Kind::property, base + a_.edges.size() + i * kOutcomeBits, differing, kOutcomeBits);
     }
   }

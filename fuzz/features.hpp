@@ -39,8 +39,8 @@ class Features {
   /// memory instruction touched and each floating one computed, whether each comparison held; where
   /// the other run of a property went another way; outcome, findings and notes by kind. On ladders:
   /// of each output the share of the allowance that was used, by quarters of powers of two, among
-  /// runs whose loops took as many turns; of each loop the turns in a row; of each comparison how near
-  /// its numbers came, by powers of two.
+  /// runs whose loops took as many turns; of each loop the turns in a row; of each comparison how
+  /// near its numbers came, by powers of two.
   std::vector<Feature> of(const CheckResult& result);
   /// Sizes at which the programs that were met may change their way, ascending.
   const std::vector<int64_t>& sizes() const { return sizes_; }
@@ -55,12 +55,13 @@ class Features {
   std::vector<int64_t> sizes_;
 };
 
-/// Size of the array of counters that libFuzzer reads. One program has some thousand counters, few of
-/// which are ever set; beyond the size they share counters, which costs guidance, not correctness.
+/// Size of the array of counters that libFuzzer reads. One program has some thousand counters, few
+/// of which are ever set; beyond the size they share counters, which costs guidance, not
+/// correctness.
 inline constexpr size_t kFeatureCounters = size_t{1} << 15;
 
-/// Sets the counters of the features; the others stay as they are: clear the array before. Volatile,
-/// because libFuzzer reads it behind the compiler's back.
+/// Sets the counters of the features; the others stay as they are: clear the array before.
+/// Volatile, because libFuzzer reads it behind the compiler's back.
 void set_counters(const std::vector<Feature>& features, volatile uint8_t* counters);
 
 }  // namespace assay

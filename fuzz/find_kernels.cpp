@@ -96,7 +96,8 @@ InputError unknown_kernel(const std::string& kernel) {
   }
   const std::string nearest = nearest_name(kernel, known_names());
   const std::string hint = nearest.empty() ? "" : " (did you mean '" + nearest + "'?)";
-  return InputError({}, "unknown kernel '" + kernel + "'" + hint + "; `" + program_name() + " list` names them");
+  return InputError(
+      {}, "unknown kernel '" + kernel + "'" + hint + "; `" + program_name() + " list` names them");
 }
 
 /// Folders, seeds and reports tell kernels apart by name.
@@ -146,7 +147,8 @@ std::vector<ContractPtr> load_kernels(const std::vector<std::string>& names) {
   std::vector<ContractPtr> contracts;
   for (const std::string& name : names.empty() ? known_names() : names) {
     const std::string ending = fs::path(name).extension();
-    if (ending == ".cu" || ending == ".ptx" || ending == ".py" || ending == ".case") throw unknown_kernel(name);
+    if (ending == ".cu" || ending == ".ptx" || ending == ".py" || ending == ".case")
+      throw unknown_kernel(name);
     ContractPtr contract = is_contract_path(name) ? load(name) : load_by_name(name);
     if (!contract) throw unknown_kernel(name);
     contracts.push_back(std::move(contract));

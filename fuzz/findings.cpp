@@ -12,6 +12,8 @@
 #include <sstream>
 #include <tuple>
 
+#include "fuzz/text_table.hpp"
+
 namespace assay {
 
 namespace fs = std::filesystem;
@@ -61,7 +63,7 @@ std::vector<FindingSet::Entry> FindingSet::sorted() const {
 std::string slug(const Finding& finding) {
   std::string text = finding.kind;
   if (finding.rule != finding.kind && !finding.rule.empty()) text += "-" + finding.rule;
-  text += "-" + finding.file.substr(finding.file.rfind('/') + 1);
+  text += "-" + base_name(finding.file);
   // The judge's findings stand at the entry's line, which a kernel has one of; where the wrong
   // value was stored is not known before the case has run again.
   const bool judged =

@@ -344,7 +344,9 @@ Report Overnight::report() const {
 std::string how_long(const Options& options) {
   std::string text = options.kernels.empty() ? ", every kernel that ships with Assay" : "";
   if (!options.seconds && !options.cases) {
-    text += ", without end until interrupted (Ctrl-C, which keeps what was found; --for 8h ends by itself)";
+    text +=
+        ", without end until interrupted (Ctrl-C, which keeps what was found; --for 8h ends by "
+        "itself)";
   }
   return text + ", in " + folders_of(options).root;
 }

@@ -91,8 +91,10 @@ Exit run_init(const Options& options, Streams streams) {
     streams.out << text;
   } else {
     write_file(options.out, text);
-    streams.err << "assay: wrote " << options.out << " with " << counted(static_cast<int64_t>(questions_in(text, path).size()), "question")
-                << "; `" << program_name() << " check " << shell_word(options.out) << "` lists them\n";
+    streams.err << "assay: wrote " << options.out << " with "
+                << counted(static_cast<int64_t>(questions_in(text, path).size()), "question")
+                << "; `" << program_name() << " check " << shell_word(options.out)
+                << "` lists them\n";
   }
   return Exit::clean;
 }

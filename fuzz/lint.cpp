@@ -285,10 +285,10 @@ std::vector<Lint> variants_that_fail(const Contract& contract) {
   for (const Failure& one : failures) {
     const int64_t others = one.variants - 1;
     const std::string who = one.variant.empty() ? "the kernel" : one.variant;
-    out.push_back({contract.source.where, "compile",
-                   who + (others > 0 ? " and " + counted(others, "other variant") + " do not compile: "
-                                     : " does not compile: ") +
-                       one.message});
+    const std::string which =
+        others > 0 ? " and " + counted(others, "other variant") + " do not compile: "
+                   : " does not compile: ";
+    out.push_back({contract.source.where, "compile", who + which + one.message});
   }
   return out;
 }

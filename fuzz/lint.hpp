@@ -21,7 +21,8 @@ struct Lint {
 /// Lines "# ? ..." of a contract's text: what `assay init` asks for.
 std::vector<Lint> questions_in(const std::string& text, const std::string& path);
 
-/// Operands, sizes, derived values, types, flags, knobs and `owns` that nothing uses, but operands of lines
+/// Operands, sizes, derived values, types, flags, knobs and `owns` that nothing uses, but operands
+/// of lines
 /// "# unread: x, why". A knob, flag or type
 /// that no entry names is a macro of the source: it is used when the source has the word.
 std::vector<Lint> unused_parts(const Contract& contract);

@@ -58,8 +58,9 @@ std::vector<const OperandSpec*> passed_operands(const Contract& contract,
   return out;
 }
 
-/// What is wrong between a pointer's type and a dtype; "" when nothing is sure. Kernels reinterpret:
-/// bytes hold anything, unsigned words hold pairs of halves, so integers are only too narrow.
+/// What is wrong between a pointer's type and a dtype; "" when nothing is sure. Kernels
+/// reinterpret: bytes hold anything, unsigned words hold pairs of halves, so integers are only too
+/// narrow.
 std::string pointer_conflict(const KernelParameter& p, DType dtype) {
   const auto type = dtype_of_cxx(p.type);
   if (!type || byte_size(dtype) == 0) return "";

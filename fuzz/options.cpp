@@ -93,7 +93,7 @@ int64_t parse_bytes(const std::string& text) {
 
 /// Options as text, before they are checked one by one for a message in our own words.
 struct RawOptions {
-  std::string seed, cases, duration, jobs, format = "text", max_disk, mantissas, adversarial, fmad;
+  std::string seed, cases, duration, jobs, format, max_disk, mantissas, adversarial, fmad;
 };
 
 /// Digits only; nothing before or after them.
@@ -124,9 +124,12 @@ void settle(const RawOptions& raw, Options& o) {
     throw InputError({}, "unknown device '" + o.device + "'" + did_you_mean(o.device, kDevices) +
                              "; there are ptx, cuda, torch");
   }
-  const auto format = kFormats.find(raw.format);
+  const auto format = kFormats.find(raw.format.empty() ? "text" : raw.format);
   if (format == kFormats.end()) {
     throw InputError({}, "unknown format '" + raw.format + "'; there are text, github, junit");
+  }
+  if (o.json && !raw.format.empty()) {
+    throw InputError({}, "--json and --format " + raw.format + " are two ways to print: give one");
   }
   o.format = format->second;
   if (!raw.seed.empty()) o.seed = parse_seed("--seed", raw.seed);

@@ -8,7 +8,9 @@
 
 namespace assay {
 
-enum class Command { list, smoke, cover, fuzz, repro, shrink, score, conform, exhaust, init, check, calibrate };
+enum class Command {
+  list, smoke, cover, fuzz, repro, shrink, score, conform, exhaust, init, check, calibrate
+};
 enum class Format { text, github, junit };
 
 /// What a program's exit status says.

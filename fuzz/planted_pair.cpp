@@ -46,7 +46,8 @@ std::string expect_check(const TomlValue& value) {
       std::find(checkers.begin(), checkers.end(), name) != checkers.end()) {
     return name;
   }
-  throw InputError(value.text_where, "no check '" + name + "': expected a rule (R4), a property or a checker" +
+  throw InputError(value.text_where, "no check '" + name +
+                                         "': expected a rule (R4), a property or a checker" +
                                          suggestion(name, checkers));
 }
 

@@ -17,15 +17,17 @@ bool is_float(ptx::Type type) {
 
 }  // namespace
 
+// Runs after every comparison, of which nearly all pass: text is made of what differs alone.
 std::vector<std::string> differences(const Instance& own, const Instance& other) {
   std::vector<std::string> out;
   const auto note = [&](const std::string& what, const std::string& mine,
                         const std::string& theirs) {
-    if (mine != theirs) out.push_back(what + " " + mine + ", here " + theirs);
+    out.push_back(what + " " + mine + ", here " + theirs);
   };
   for (const NamedExpr& derived : own.contract->derive) {
     const auto mine = own.names.find(derived.name), theirs = other.names.find(derived.name);
     if (mine == own.names.end() || theirs == other.names.end()) continue;
+    if (mine->second == theirs->second) continue;
     note(derived.name + " =", std::to_string(mine->second), std::to_string(theirs->second));
   }
   if (own.launches.size() != other.launches.size()) {
@@ -35,11 +37,16 @@ std::vector<std::string> differences(const Instance& own, const Instance& other)
   for (size_t i = 0; i < own.launches.size(); ++i) {
     const ResolvedLaunch& mine = own.launches[i];
     const ResolvedLaunch& theirs = other.launches[i];
-    const std::string which =
-        own.launches.size() > 1 ? " of launch " + std::to_string(i + 1) : "";
-    note("grid" + which, bracketed(mine.grid), bracketed(theirs.grid));
-    note("block" + which, bracketed(mine.block), bracketed(theirs.block));
-    note("shared" + which, std::to_string(mine.shared_bytes), std::to_string(theirs.shared_bytes));
+    const auto which = [&] {
+      return own.launches.size() > 1 ? " of launch " + std::to_string(i + 1) : std::string();
+    };
+    if (mine.grid != theirs.grid)
+      note("grid" + which(), bracketed(mine.grid), bracketed(theirs.grid));
+    if (mine.block != theirs.block)
+      note("block" + which(), bracketed(mine.block), bracketed(theirs.block));
+    if (mine.shared_bytes != theirs.shared_bytes)
+      note("shared" + which(), std::to_string(mine.shared_bytes),
+           std::to_string(theirs.shared_bytes));
   }
   return out;
 }
@@ -61,8 +68,8 @@ std::string float_atomics(const std::vector<Program>& programs) {
         const bool atomic = ins.op == ptx::Op::atom || ins.op == ptx::Op::red;
         if (!atomic || ins.atom != ptx::Atom::add || !is_float(ins.type)) continue;
         const Step step = ptx::step_of(module, function, ins, "");
-        return step.line > 0 ? step.file.substr(step.file.rfind('/') + 1) + ":" + std::to_string(step.line)
-                             : "line " + std::to_string(step.ptx_line) + " of the PTX";
+        if (step.line == 0) return "line " + std::to_string(step.ptx_line) + " of the PTX";
+        return base_name(step.file) + ":" + std::to_string(step.line);
       }
     }
   }

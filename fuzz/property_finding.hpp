@@ -13,8 +13,8 @@ namespace assay {
 /// "S = 4, here 1", "grid [16, 1, 1], here [1, 1, 1]".
 std::vector<std::string> differences(const Instance& own, const Instance& other);
 
-/// What is wrong with a property's other run: "row 0 alone gives y[0, 5] = A, as row 0 of 16 it gives B".
-/// "" when nothing is.
+/// What is wrong with a property's other run: "row 0 alone gives y[0, 5] = A, as row 0 of 16 it
+/// gives B". "" when nothing is.
 std::string problem_of(const Instance& own, const ComparedRun& run);
 
 /// Where programs first add floating-point numbers by atomics, "sum.cu:12"; "" where they do not.

@@ -60,8 +60,9 @@ int64_t KernelReport::unjudged_cases() const {
 }
 
 std::string KernelReport::why_unjudged() const {
-  const auto most = std::max_element(unjudged.begin(), unjudged.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto most =
+      std::max_element(unjudged.begin(), unjudged.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
   return most == unjudged.end() ? "" : most->first;
 }
 

@@ -97,11 +97,8 @@ Exit run_shrink(const Options& options, Streams streams) {
     throw InputError({options.file}, "this case passes: there is no failure to keep");
   }
   // The recorded failure when the case shows it, else the first one.
-  const Finding* chosen = &result.findings.front();
-  for (const Finding& f : result.findings) {
-    const Recorded& r = opened.the_case.recorded;
-    if (f.kind == r.kind && f.rule == r.rule && f.line == r.line) chosen = &f;
-  }
+  const Finding* chosen = recorded_finding(opened.the_case.recorded, result);
+  if (chosen == nullptr) chosen = &result.findings.front();
   ShrinkLimits limits;
   limits.seconds = options.seconds.value_or(0);
   if (options.cases) limits.checks = *options.cases;

@@ -1,6 +1,7 @@
 // `assay score`: are the planted bugs found by search, and are their correct twins left alone?
 //
-// The search starts from seeds, without the pair's witness. What a pair is and says: planted_pair.hpp.
+// The search starts from seeds, without the pair's witness. What a pair is and says:
+// planted_pair.hpp.
 #include <algorithm>
 #include <atomic>
 #include <chrono>

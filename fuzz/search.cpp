@@ -13,9 +13,9 @@ using Kind = Feature::Kind;
 
 /// Changes of a mutated case: each next one with a chance of a half.
 constexpr int kMostChanges = 4;
-/// Of so many cases, how many are fresh: most bugs that are hard to find give no hint, and what only
-/// the generator's spread finds takes twice as long at the worst. How many go up a ladder where one
-/// can be climbed (else they are fresh too); the rest mutates cases with a rare feature.
+/// Of so many cases, how many are fresh: most bugs that are hard to find give no hint, and what
+/// only the generator's spread finds takes twice as long at the worst. How many go up a ladder
+/// where one can be climbed (else they are fresh too); the rest mutates cases with a rare feature.
 constexpr uint64_t kCases = 8, kFresh = 4, kClimbing = 3;
 /// Mutants after which a ladder that was not climbed is taken half as often as a new one; after
 /// which half of what it would get goes to fresh cases.

@@ -22,8 +22,9 @@ class Search {
   /// The next case to run: starting cases first, then fresh and mutated ones.
   Case next();
 
-  /// Tells what case `c` showed, and what it cost in lane instructions. Returns true when the case is
-  /// kept for a new feature; one that costs less than half replaces the case kept for a known one.
+  /// Tells what case `c` showed, and what it cost in lane instructions. Returns true when the case
+  /// is kept for a new feature; one that costs less than half replaces the case kept for a known
+  /// one.
   bool learn(const Case& c, const std::vector<Feature>& features, int64_t cost = 0);
   /// Tells all the sizes that are known so far at which the kernel may change its way.
   void hint(const std::vector<int64_t>& sizes);

@@ -52,7 +52,8 @@ std::optional<Reduced> reduced_operand(const Contract& contract, const Instance&
     for (size_t d = 0; d < tensor.dims.size(); ++d) {
       const bool reduced = std::count(dimensions.begin(), dimensions.end(), tensor.dims[d]) > 0;
       const auto data = data_kind(instance.the_case, tensor);
-      if (reduced && data && tensor.shape[d] > 1) return Reduced{&tensor, d, tensor.shape[d], *data};
+      if (reduced && data && tensor.shape[d] > 1)
+        return Reduced{&tensor, d, tensor.shape[d], *data};
     }
   }
   return std::nullopt;

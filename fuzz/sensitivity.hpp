@@ -1,5 +1,5 @@
-// The other side of calibration: defects that no correct kernel has, planted in a run, and the share
-// of them that the judge reports.
+// The other side of calibration: defects that no correct kernel has, planted in a run, and the
+// share of them that the judge reports.
 #pragma once
 
 #include <array>
@@ -13,9 +13,9 @@
 
 namespace assay {
 
-/// dropped: one element of a reduced operand reads as 0. duplicated: it reads as its neighbour along
-/// the reduced dimension, which is then counted twice. The others: every f32 add, sub and fma of the
-/// kernel rounds to that format.
+/// dropped: one element of a reduced operand reads as 0. duplicated: it reads as its neighbour
+/// along the reduced dimension, which is then counted twice. The others: every f32 add, sub and fma
+/// of the kernel rounds to that format.
 enum class Planted : uint8_t { dropped, duplicated, tf32, f16, bf16 };
 inline constexpr int kPlantedKinds = 5;
 std::string_view name(Planted kind);

@@ -1,5 +1,5 @@
-// The block of a starter contract's launch: what the source says of it, the compiled kernel's limits,
-// or a usual one.
+// The block of a starter contract's launch: what the source says of it, the compiled kernel's
+// limits, or a usual one.
 #pragma once
 
 #include <array>

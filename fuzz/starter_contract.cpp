@@ -64,7 +64,8 @@ class Starter {
     }
     if (open.empty() && !has_type_parameters()) throw InputError({}, error);
     const std::string knobs = open.empty() ? "" : " and " + open.front()->name + " = 1";
-    throw InputError({}, "no usual choice of types and knobs compiles; with f32" + knobs + ": " + error);
+    throw InputError(
+        {}, "no usual choice of types and knobs compiles; with f32" + knobs + ": " + error);
   }
 
  private:
@@ -314,11 +315,12 @@ class Starter {
     text +=
         "# ? sizes: which are there, from the least to the largest that the kernel must serve?\n";
     text += "sizes = { " + size_ + " = { min = 0, max = 1000000 } }\n";
-    text += "# ? launch: how does the host launch it?" +
-            std::string(limits_.are_stated() ? " The block is as large as the compiled kernel admits\n"
-                                             : "\n");
-    text += "launch = { grid = [\"ceil_div(" + size_ + ", " + block_text(kernel_, limits_) + ")\"], block = [" + block_list(kernel_, limits_) +
-            "] }\n";
+    text +=
+        "# ? launch: how does the host launch it?" +
+        std::string(limits_.are_stated() ? " The block is as large as the compiled kernel admits\n"
+                                         : "\n");
+    text += "launch = { grid = [\"ceil_div(" + size_ + ", " + block_text(kernel_, limits_) +
+            ")\"], block = [" + block_list(kernel_, limits_) + "] }\n";
     text += "args = [  # in the kernel's own order\n";
     for (const KernelParameter& p : kernel_.parameters) text += argument_text(p);
     text += "]\n\n[formula]\n" + formula_text();

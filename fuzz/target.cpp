@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "fuzz/shrink.hpp"
+#include "fuzz/text_table.hpp"
 
 namespace assay {
 
@@ -25,7 +26,7 @@ bool take_value(const std::string& argument, const char* option, std::string& va
 
 /// "build/fuzz_softmax" names softmax; "fuzz_kernel" and "fuzz_seeded" name none.
 std::string kernel_of_program(const std::string& program) {
-  const std::string base = program.substr(program.rfind('/') + 1);
+  const std::string base = base_name(program);
   if (!base.starts_with("fuzz_") || base == "fuzz_kernel" || base == "fuzz_seeded") return "";
   return base.substr(5);
 }

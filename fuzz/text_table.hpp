@@ -20,6 +20,9 @@ std::string bracketed(const List& values) {
   return text + "]";
 }
 
+/// A path without its folder.
+std::string base_name(const std::string& path);
+
 /// A word as a POSIX shell takes it back: in single quotes where it holds more than plain
 /// characters.
 std::string shell_word(const std::string& word);

@@ -123,9 +123,11 @@ void CaseParser::assignments(Line& line, const char* section,
     const SourceLocation value = line.here();
     into[key] = line.integer<int64_t>("an integer");
     if (line.ends_word()) continue;
-    line.fail_at(value, is_position ? "expected a whole number: the place, from 0 on, in the list of "
-                                      "the contract's `value` of '" + key + "'"
-                                    : "expected a whole number");
+    line.fail_at(value, is_position
+                            ? "expected a whole number: the place, from 0 on, in the list of "
+                              "the contract's `value` of '" +
+                                  key + "'"
+                            : "expected a whole number");
   }
 }
 

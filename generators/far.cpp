@@ -2,6 +2,7 @@
 // Cheap, because memory is sparse and few blocks run.
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "generators/draft.hpp"
 
@@ -42,14 +43,19 @@ std::vector<const OperandSpec*> strided_operands(const Contract& contract) {
   return out;
 }
 
+/// The product of the sizes at their greatest; `limit` where that is less.
+int64_t greatest_product(std::span<const SizeSpec* const> sizes, int64_t limit) {
+  __int128 most = 1;
+  for (const SizeSpec* size : sizes) most = std::min<__int128>(most * greatest(*size), limit);
+  return static_cast<int64_t>(most);
+}
+
 /// Sizes whose product just reaches `target`, outermost last so that rows stay short.
 bool reach_product(const std::vector<const SizeSpec*>& sizes, int64_t target, Random& random,
                    Case& c) {
   __int128 rest = target;
   for (size_t i = sizes.size(); i-- > 0;) {
-    __int128 others = 1;
-    for (size_t j = 0; j < i; ++j)
-      others = std::min<__int128>(others * greatest(*sizes[j]), target);
+    const __int128 others = greatest_product(std::span(sizes).first(i), target);
     const auto least = static_cast<int64_t>((rest + others - 1) / std::max<__int128>(others, 1));
     const int64_t most = greatest(*sizes[i]);
     if (least > most) return false;
@@ -237,21 +243,17 @@ bool draw_far_count(const Facts& facts, Random& random, Case& c) {
   for (const OperandSpec& operand : facts.contract.args) {
     if (operand.kind == OperandKind::scalar) continue;
     // Where an extent is an expression, `reach_extents` tells.
-    const auto sizes = extent_sizes(facts.contract, operand);
-    __int128 most = sizes.empty() ? 0 : 1;
-    for (const SizeSpec* size : sizes)
-      most = std::min<__int128>(most * greatest(*size), k2To32 * 4);
-    const bool plain = !plain_sizes(facts.contract, operand).empty();
-    if (plain ? most >= k2To31 / 2 : !sizes.empty()) eligible.push_back(&operand);
+    const auto plain = plain_sizes(facts.contract, operand);
+    if (plain.empty() ? !extent_sizes(facts.contract, operand).empty()
+                      : greatest_product(plain, k2To32) >= k2To31 / 2)
+      eligible.push_back(&operand);
   }
   if (eligible.empty()) return false;
   const OperandSpec& operand = *random.pick(eligible);
   const int64_t size = byte_size(resolve_dtype(operand, c.variant()));
   int64_t target = draw_target(std::max<int64_t>(size, 1), random);
   if (const auto sizes = plain_sizes(facts.contract, operand); !sizes.empty()) {
-    __int128 most = 1;
-    for (const SizeSpec* extent : sizes) most = std::min<__int128>(most * greatest(*extent), k2To32);
-    target = std::min(target, static_cast<int64_t>(most));
+    target = std::min(target, greatest_product(sizes, k2To32));
     if (!reach_product(sizes, target, random, c)) return false;
     // Just below the place counts too: where scalars carry no more, a counter still steps past it.
     if (!lower_to_fit(facts.contract, sizes, c)) return false;

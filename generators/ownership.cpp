@@ -247,6 +247,12 @@ bool has_owner(const Instance& instance, const Tensor& output, const Ownership& 
   }
 }
 
+/// What says which block of the one grid owns an element; nullptr where nothing does.
+const Ownership* owner_by_grid(const Instance& instance, const Tensor& output) {
+  if (instance.launches.size() != 1 || is_empty(instance.launches[0])) return nullptr;
+  return instance.contract->find_ownership(output.spec->name);
+}
+
 }  // namespace
 
 std::vector<Box> owned_elements(const Instance& instance, const Tensor& output) {
@@ -272,14 +278,16 @@ std::vector<Box> elements_of_block(const Instance& instance, const Tensor& outpu
   return solved(instance, output, *owner, block, steps);
 }
 
+bool is_unowned(const Instance& instance, const Tensor& output, const std::vector<int64_t>& at) {
+  const Ownership* const owner = owner_by_grid(instance, output);
+  return owner != nullptr && !has_owner(instance, output, *owner, at);
+}
+
 std::optional<std::vector<int64_t>> unowned_element(const Instance& instance,
                                                     const Tensor& output) {
   constexpr size_t kMostAxes = 4;  // whose two ends are looked at in every combination
-  const Ownership* const owner = instance.contract->find_ownership(output.spec->name);
-  if (owner == nullptr || instance.launches.size() != 1 || output.elements() == 0 ||
-      is_empty(instance.launches[0])) {
-    return std::nullopt;
-  }
+  const Ownership* const owner = owner_by_grid(instance, output);
+  if (owner == nullptr || output.elements() == 0) return std::nullopt;
   const auto is_owned = [&](const std::vector<int64_t>& at) {
     return has_owner(instance, output, *owner, at);
   };

@@ -14,4 +14,7 @@ namespace assay {
 std::optional<std::vector<int64_t>> unowned_element(const Instance& instance,
                                                     const Tensor& output);
 
+/// Whether no block of the whole grid owns this element; false where that cannot be told.
+bool is_unowned(const Instance& instance, const Tensor& output, const std::vector<int64_t>& at);
+
 }  // namespace assay

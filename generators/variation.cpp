@@ -13,8 +13,9 @@
 namespace assay {
 namespace {
 
-constexpr std::array<Poison, 6> kPoisons{Poison::zero,   Poison::one,      Poison::largest,
-                                         Poison::lowest, Poison::infinity, Poison::negative_infinity};
+constexpr std::array<Poison, 6> kPoisons{Poison::zero,     Poison::one,
+                                         Poison::largest,  Poison::lowest,
+                                         Poison::infinity, Poison::negative_infinity};
 constexpr int64_t kBaseAlignment = 256;  // bytes
 
 // --- what a case can be compared with

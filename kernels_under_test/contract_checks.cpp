@@ -340,9 +340,9 @@ void check_extents(const Contract& contract, const OperandSpec& operand) {
     const int64_t extent = evaluate_integer(*dimension.extent, least);
     bytes *= std::max<int64_t>(extent, 1);
     if (bytes <= kMostOperandBytes) continue;
-    fail(*dimension.extent, "operand '" + operand.name + "' is larger than 64 TiB with the extent " +
-                                to_text(*dimension.extent) +
-                                ", however small the sizes: expected at most 64 TiB");
+    fail(*dimension.extent,
+         "operand '" + operand.name + "' is larger than 64 TiB with the extent " +
+             to_text(*dimension.extent) + ", however small the sizes: expected at most 64 TiB");
   }
 }
 

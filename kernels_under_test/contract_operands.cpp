@@ -2,15 +2,9 @@
 #include <algorithm>
 
 #include "kernels_under_test/contract_parts.hpp"
+#include "kernels_under_test/operand_kind.hpp"
 
 namespace assay {
-namespace {
-
-constexpr size_t kMostDimensions = 8;
-
-bool holds(OperandKind kind, std::initializer_list<OperandKind> kinds) {
-  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
-}
 
 const char* name_of(OperandKind kind) {
   switch (kind) {
@@ -27,7 +21,15 @@ const char* name_of(OperandKind kind) {
     case OperandKind::scalar:
       return "scalar";
   }
-  return "operand";
+  return "";
+}
+
+namespace {
+
+constexpr size_t kMostDimensions = 8;
+
+bool holds(OperandKind kind, std::initializer_list<OperandKind> kinds) {
+  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
 }
 
 OperandKind read_kind(const TomlValue& value) {

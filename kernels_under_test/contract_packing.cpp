@@ -1,5 +1,5 @@
-// `pack`: operands of 4-bit elements that lie in words. A formula speaks of elements; here they become
-// shifts and masks of the words, which is what all else knows.
+// `pack`: operands of 4-bit elements that lie in words. A formula speaks of elements; here they
+// become shifts and masks of the words, which is what all else knows.
 #include "kernels_under_test/contract_parts.hpp"
 
 namespace assay {
@@ -85,7 +85,8 @@ class Unpacker {
       add(rewritten(e.operands[i]), along, e.labels[i]);
     }
     // What is left out of a list of places is its own index.
-    for (size_t axis = given; positional && place == nullptr && axis < operand.shape.size(); ++axis) {
+    for (size_t axis = given; positional && place == nullptr && axis < operand.shape.size();
+         ++axis) {
       const bool along = is_packed(operand, axis);
       add(named(along ? pack.along : operand.shape[axis].name, e.where), along, "");
     }
@@ -138,7 +139,8 @@ void read_packing(const TableReader& table, OperandSpec& operand) {
                      "a packed operand's dtype is 'u4' or 'i4', not '" + operand.dtype + "'");
   for (const char* key : {"domain", "sorted", "live"})
     if (const TomlEntry* entry = table.table().find(key))
-      throw InputError(entry->where, std::string("'") + key + "' does not apply to a packed operand");
+      throw InputError(entry->where,
+                       std::string("'") + key + "' does not apply to a packed operand");
   pack.element = *element;
   const TomlValue& along = reader.need("along");
   pack.along = expect_string(along, "'along' of 'pack'");

@@ -44,26 +44,6 @@ Box box_of(const std::vector<int64_t>& at) {
   return box;
 }
 
-std::string list_text(const auto& numbers) {
-  std::string text;
-  for (const int64_t number : numbers) text += (text.empty() ? "" : ", ") + std::to_string(number);
-  return text;
-}
-
-/// "; y[65535, 0] is owned by no block of grid [65535, 1, 1], and rows=65536 is admitted"; "" where
-/// each corner of the output has an owner.
-std::string unowned_text(const Instance& instance, const Tensor& output) {
-  const auto at = unowned_element(instance, output);
-  if (!at) return "";
-  std::string sizes;
-  for (const auto& [name, value] : instance.the_case.sizes) {
-    sizes += " " + name + "=" + std::to_string(value);
-  }
-  return "; " + output.spec->name + "[" + list_text(*at) + "] is owned by no block of grid [" +
-         list_text(instance.launches[0].grid) + "], and" + sizes +
-         (instance.the_case.sizes.size() == 1 ? " is admitted" : " are admitted");
-}
-
 }  // namespace
 
 Verdict judge_case(CaseState& state) {
@@ -204,7 +184,7 @@ void CaseJudge::conclude() {
     v.outcome = Outcome::mismatch;
     if (v.wrong > 0) state_.tally.withdraw(kAskSubnormals);
     if (v.wrong == 0) v.rule = "R1";
-    v.message = counts_text(v) + unowned_text(instance_, *instance_.find(v.first_output));
+    v.message = counts_text(v);
   } else if (v.undecided > 0) {
     v.outcome = Outcome::undecided;
     v.rule = "R6";

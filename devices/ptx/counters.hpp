@@ -1,7 +1,7 @@
 // Which parts of a module have coverage counters, and how they are numbered: functions in the order
-// of the text, in each its blocks, memory instructions, floating instructions and comparisons in the order of the
-// text. The edges of a function are its entry (by a launch or a call), then those out of each block
-// in the order of successors_of (cfg.hpp).
+// of the text, in each its blocks, memory instructions, floating instructions and comparisons in
+// the order of the text. The edges of a function are its entry (by a launch or a call), then those
+// out of each block in the order of successors_of (cfg.hpp).
 #pragma once
 
 #include "devices/ptx/module.hpp"

@@ -34,7 +34,8 @@ class Mapping {
         map_.accesses[access++] = {place_of(function, ins), ins.guard >= 0,
                                    space == Space::global || space == Space::generic};
       }
-      if (result_format(ins) != ResultFormat::none) map_.results[result++] = place_of(function, ins);
+      if (result_format(ins) != ResultFormat::none)
+        map_.results[result++] = place_of(function, ins);
       if (ins.op == Op::call && ins.target >= 0) {
         add(module_.functions[static_cast<size_t>(ins.target)]);
       }

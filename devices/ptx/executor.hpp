@@ -1,6 +1,5 @@
 // Runs lowered code: warps of resident blocks over sparse memory, with the shadows of
-// ARCHITECTURE.md
-// ("Devices"). machine.hpp is the interface; this is its inside.
+// ARCHITECTURE.md ("Devices"). machine.hpp is the interface; this is its inside.
 #pragma once
 
 #include <array>
@@ -28,46 +27,6 @@
 #include "devices/ptx/undefined.hpp"
 
 namespace assay::ptx {
-
-/// A build without any checker and any counter, to measure what those that are off cost
-/// (bench/off_cost). It runs kernels and tells of faults alone.
-#ifdef ASSAY_WITHOUT_CHECKERS
-inline constexpr bool kCheckersBuilt = false;
-#else
-inline constexpr bool kCheckersBuilt = true;
-#endif
-
-/// What the interpreter counts (devices/coverage.hpp) while a group runs.
-enum class Counting : uint8_t {
-  nothing,
-  entries,  ///< edges and accesses
-  results,  ///< and classes of results: in a window of executor_coverage.cpp
-};
-
-/// "lane 3", "lanes 0-15", "lanes 0-3 and 8".
-std::string lanes_text(uint32_t mask);
-/// "0x0000ffff"
-std::string hex32(uint32_t value);
-/// " of warp 3"
-std::string of_warp(const WarpState& warp);
-/// All threads of a warp have to execute the same one (PTX ISA, "barrier": bar is barrier.aligned).
-inline bool is_aligned(const Instruction& ins) { return ins.op == Op::bar || ins.aligned; }
-
-inline bool reduces(BarKind kind) {
-  return kind == BarKind::red_popc || kind == BarKind::red_and || kind == BarKind::red_or;
-}
-
-/// Thrown to end a run early; the diagnostic is already recorded.
-struct Stop {
-  RunStatus status;
-};
-
-/// Bytes of memory that one lane may touch.
-struct Target {
-  uint8_t* data = nullptr;
-  uint8_t* state = nullptr;
-  Page* page = nullptr;
-};
 
 class Executor : public RaceOwner {
  public:
@@ -124,20 +83,25 @@ class Executor : public RaceOwner {
   void merge(WarpState& warp);
   void exit_lanes(WarpState& warp, Group& group, uint32_t mask);
   void split_off(WarpState& warp, Group& group, uint32_t mask, int32_t pc);
+  void end_rotation(int64_t waiting_blocks, int64_t most, int64_t& limit);
+  void recycle(std::unique_ptr<BlockState> block);
+  int64_t budget() const;  ///< warp instructions that this launch may take
+  int64_t block_number(int64_t index, int64_t count) const;
+
+  // block_barriers.cpp
   void arrive(WarpState& warp, Group& group, const MicroOp& op, uint32_t mask);
   void count_arrivals(WarpState& warp, int number, uint32_t mask);
   void hold(WarpState& warp, Group& group, uint32_t mask, Wait wait, uint32_t wait_mask);
   void try_release(BlockState& block, int barrier);
-  void end_rotation(int64_t waiting_blocks, int64_t most, int64_t& limit);
+
+  // executor_start.cpp
   std::unique_ptr<BlockState> start_block(std::array<int64_t, 3> at, int64_t linear);
-  void recycle(std::unique_ptr<BlockState> block);
-  int64_t budget() const;  ///< warp instructions that this launch may take
   void start_warp(WarpState& warp, BlockState& block, int32_t index);
   void count_warps();
+
+  // machine.cpp
   void prepare_constants();
   uint64_t special_value(Special which) const;
-  int64_t block_number(int64_t index, int64_t count) const;
-  std::array<int64_t, 3> thread_of(const WarpState& warp, int lane) const;
 
   // executor_memory.cpp
   void load(const MicroOp& op, uint32_t mask);
@@ -193,15 +157,14 @@ class Executor : public RaceOwner {
   bool is_uniform(Slot slot) const;
   bool shuffle_whole(const MicroOp& op, uint32_t mask);
   void shuffle(WarpState& warp, std::span<const Participant> all);
+  void set_result_predicate(const MicroOp& op, uint32_t value, uint32_t mask, uint32_t undefined);
+  uint32_t member_mask(const MicroOp& op, uint32_t mask) const;
+
+  // executor_vote.cpp
   void vote(WarpState& warp, std::span<const Participant> all);
   void match(WarpState& warp, std::span<const Participant> all);
   void redux(WarpState& warp, std::span<const Participant> all);
   void elect(WarpState& warp, std::span<const Participant> all);
-  void set_result_predicate(const MicroOp& op, uint32_t value, uint32_t mask, uint32_t undefined);
-  uint32_t member_mask(const MicroOp& op, uint32_t mask) const;
-  uint32_t undefined_lanes(uint32_t flag, Slot slot, int width, uint32_t mask) const;
-  void mark_undefined(uint32_t flag, Slot slot, int width, uint32_t mask);
-  void mark_defined(uint32_t flag, Slot slot, int width, uint32_t mask);
 
   // undefined_lanes.cpp
   void shuffle_undefined(const MicroOp& op, uint32_t mask, const int* sources,
@@ -304,6 +267,9 @@ class Executor : public RaceOwner {
   bool barrier_object_lane(const MicroOp& op, const Instruction& ins, Space space, int lane);
 
   // shadow_*.cpp
+  uint32_t undefined_lanes(uint32_t flag, Slot slot, int width, uint32_t mask) const;
+  void mark_undefined(uint32_t flag, Slot slot, int width, uint32_t mask);
+  void mark_defined(uint32_t flag, Slot slot, int width, uint32_t mask);
   void shadow_compute(const MicroOp& op, uint32_t mask, uint8_t flags);
   void shadow_predicates(const MicroOp& op, uint32_t mask, const Rows& rows,
                          const UndefinedSources& sources);
@@ -386,6 +352,7 @@ class Executor : public RaceOwner {
   [[noreturn]] void assert_failed(const MicroOp& op, uint32_t mask);
   Diagnostic& report(DiagnosticKind kind, int32_t site, int lane, std::string message,
                      std::string operand = "", bool note = false);
+  std::array<int64_t, 3> thread_of(const WarpState& warp, int lane) const;
   SourceLine user_line(int32_t site) const;
   Step step_at(int32_t site, std::string what) const;
   std::string place(int32_t site) const;

@@ -1,5 +1,6 @@
-// Who takes part in barriers and warp operations (docs/checkers.md, "Barriers and warps"). Called where
-// lanes arrive, are released, or can go on no more; executor_passed.cpp has those that never come.
+// Who takes part in barriers and warp operations (docs/checkers.md, "Barriers and warps"). Called
+// where lanes arrive, are released, or can go on no more; executor_passed.cpp has those that never
+// come.
 #include <algorithm>
 #include <bit>
 #include <cstdio>

@@ -141,8 +141,9 @@ uint64_t nearest_of(const uint8_t* a_row, const uint8_t* b_row, uint32_t mask) {
   const T* const b = reinterpret_cast<const T*>(b_row);
   U nearest = std::numeric_limits<U>::max();
   for (int lane = 0; lane < kLanes; ++lane) {
-    const U difference = a[lane] < b[lane] ? static_cast<U>(static_cast<U>(b[lane]) - static_cast<U>(a[lane]))
-                                           : static_cast<U>(static_cast<U>(a[lane]) - static_cast<U>(b[lane]));
+    const U difference = a[lane] < b[lane]
+                             ? static_cast<U>(static_cast<U>(b[lane]) - static_cast<U>(a[lane]))
+                             : static_cast<U>(static_cast<U>(a[lane]) - static_cast<U>(b[lane]));
     const U left_out = (mask >> lane) & 1 ? U{0} : std::numeric_limits<U>::max();
     nearest = std::min<U>(nearest, difference | left_out);
   }
@@ -156,7 +157,8 @@ uint64_t nearest_floats(const uint8_t* a_row, const uint8_t* b_row, uint32_t mas
     a[lane] = ordered<S>(reinterpret_cast<const F*>(a_row)[lane]);
     b[lane] = ordered<S>(reinterpret_cast<const F*>(b_row)[lane]);
   }
-  return nearest_of<S>(reinterpret_cast<const uint8_t*>(a), reinterpret_cast<const uint8_t*>(b), mask);
+  return nearest_of<S>(reinterpret_cast<const uint8_t*>(a), reinterpret_cast<const uint8_t*>(b),
+                       mask);
 }
 
 uint64_t nearest(CompareFormat format, const uint8_t* a, const uint8_t* b, uint32_t mask) {
@@ -261,7 +263,9 @@ void Executor::note_access(const MicroOp& op, uint32_t mask, uint32_t all) {
     return;
   }
   access_seen_ = &seen_->accesses[static_cast<size_t>(op.counter)];
-  *access_seen_ |= mask == 0 ? kNoLane : mask == all && mask == warp_->live ? kAllLanes : kSomeLanes;
+  *access_seen_ |= mask == 0                            ? kNoLane
+                   : mask == all && mask == warp_->live ? kAllLanes
+                                                        : kSomeLanes;
 }
 
 /// An access of bytes on a page that holds an end of an operand. Those that lanes leave out lie

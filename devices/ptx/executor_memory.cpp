@@ -1,6 +1,6 @@
 // Loads and stores: generic addresses resolve to global, shared or local memory; only active lanes'
-// addresses count. The common shapes move whole rows (executor_memory_rows.cpp); everything else goes
-// lane by lane.
+// addresses count. The common shapes move whole rows (executor_memory_rows.cpp); everything else
+// goes lane by lane.
 #include <bit>
 #include <cstring>
 

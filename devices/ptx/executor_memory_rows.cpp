@@ -10,7 +10,8 @@ namespace assay::ptx {
 
 namespace {
 
-/// Elements of `count` lanes that lie one after the other, kVector to a lane; a null row is left out.
+/// Elements of `count` lanes that lie one after the other, kVector to a lane; a null row is left
+/// out.
 template <class T, int kVector>
 [[gnu::always_inline]] inline void take_apart(const uint8_t* from, uint8_t* const* rows,
                                               int count) {

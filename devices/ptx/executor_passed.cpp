@@ -27,8 +27,8 @@ bool leaves_block(Kind kind) {
 
 }  // namespace
 
-/// Whether an op tells a reader where lanes are: an access, a call or an operation of a warp, rather
-/// than the arithmetic that the compiler put before it.
+/// Whether an op tells a reader where lanes are: an access, a call or an operation of a warp,
+/// rather than the arithmetic that the compiler put before it.
 bool Executor::is_landmark(int32_t pc) const {
   switch (ops_[pc].kind) {
     case Kind::compute:

@@ -1,4 +1,5 @@
-// What the executor keeps of warps and blocks: registers, groups of lanes, barriers, shadows.
+// What the executor keeps of warps and blocks: registers, groups of lanes, barriers, shadows; and
+// the small things that all its parts use.
 #pragma once
 
 #include <array>
@@ -6,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -135,6 +137,46 @@ struct BlockState {
   int32_t finished_warps = 0;
   uint32_t barriers_in_use = 0;  ///< bit b: somebody has arrived at barrier b
   std::unique_ptr<RaceBlock> races;  ///< null: races are not looked for
+};
+
+/// A build without any checker and any counter, to measure what those that are off cost
+/// (bench/off_cost). It runs kernels and tells of faults alone.
+#ifdef ASSAY_WITHOUT_CHECKERS
+inline constexpr bool kCheckersBuilt = false;
+#else
+inline constexpr bool kCheckersBuilt = true;
+#endif
+
+/// What the interpreter counts (devices/coverage.hpp) while a group runs.
+enum class Counting : uint8_t {
+  nothing,
+  entries,  ///< edges and accesses
+  results,  ///< and classes of results: in a window of executor_coverage.cpp
+};
+
+/// "lane 3", "lanes 0-15", "lanes 0-3 and 8".
+std::string lanes_text(uint32_t mask);
+/// "0x0000ffff"
+std::string hex32(uint32_t value);
+/// " of warp 3"
+std::string of_warp(const WarpState& warp);
+/// All threads of a warp have to execute the same one (PTX ISA, "barrier": bar is barrier.aligned).
+inline bool is_aligned(const Instruction& ins) { return ins.op == Op::bar || ins.aligned; }
+
+inline bool reduces(BarKind kind) {
+  return kind == BarKind::red_popc || kind == BarKind::red_and || kind == BarKind::red_or;
+}
+
+/// Thrown to end a run early; the diagnostic is already recorded.
+struct Stop {
+  RunStatus status;
+};
+
+/// Bytes of memory that one lane may touch.
+struct Target {
+  uint8_t* data = nullptr;
+  uint8_t* state = nullptr;
+  Page* page = nullptr;
 };
 
 }  // namespace assay::ptx

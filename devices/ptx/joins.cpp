@@ -52,7 +52,8 @@ Joins::Joins(const Code& code)
   }
 }
 
-/// Whether every way from the end of `from` to the end of the function enters `to`. A trap is no end.
+/// Whether every way from the end of `from` to the end of the function enters `to`. A trap is no
+/// end.
 bool Joins::leads_through(int32_t from, int32_t to) const {
   std::vector<uint8_t> seen(nodes_.size(), 0);
   std::vector<int32_t> open{from};

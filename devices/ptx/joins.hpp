@@ -42,7 +42,8 @@ class Joins {
   std::vector<int32_t> block_of_;                    ///< by op
   std::vector<Node> nodes_;
   std::unordered_map<uint64_t, bool> answers_;  ///< (here << 32 | there), blocks
-  std::vector<std::unique_ptr<const std::vector<int32_t>>> behind_;  ///< by block; null: not asked yet
+  std::vector<std::unique_ptr<const std::vector<int32_t>>>
+      behind_;  ///< by block; null: not asked yet
 };
 
 }  // namespace assay::ptx

@@ -84,7 +84,8 @@ class Lowering {
     std::vector<int64_t> params;     ///< local offsets of a device function's parameters
     std::vector<int64_t> results;
     int32_t first_block = 0;        ///< of its blocks in Code::blocks
-    std::vector<int32_t> counters;  ///< by instruction: number of a memory or floating one or a comparison, or -1
+    /// By instruction: number of a memory or floating one or a comparison, or -1.
+    std::vector<int32_t> counters;
   };
 
   const Module& module_;

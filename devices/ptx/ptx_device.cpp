@@ -85,7 +85,8 @@ class PageReader : public OutputReader {
     for (const Page* page : memory_->touched_pages()) {
       if (page->region != region || page->high <= page->low) continue;
       const uint64_t start = page->number << kPageBits;
-      const auto low = static_cast<int64_t>((start + static_cast<uint64_t>(page->low) - base) / bytes);
+      const auto low =
+          static_cast<int64_t>((start + static_cast<uint64_t>(page->low) - base) / bytes);
       const auto high =
           static_cast<int64_t>((start + static_cast<uint64_t>(page->high) - 1 - base) / bytes) + 1;
       add_stored(tensor, low, high, ranges);

@@ -7,8 +7,8 @@ namespace {
 #define ASSAY_INLINE inline __attribute__((always_inline))
 
 /// Not zero: an access that its own thread, `mine` of lane 0, did not make and that nothing orders.
-/// `log2`, and `n` cells where the whole warp has them, are constants where this is inlined; bits of `many`, which say several readers, are none of
-/// one thread's.
+/// `log2`, and `n` cells where the whole warp has them, are constants where this is inlined; bits
+/// of `many`, which say several readers, are none of one thread's.
 ASSAY_INLINE uint32_t unordered(const uint32_t* times, const uint32_t* threads,
                                 const uint32_t* whats, uint32_t n, int log2,
                                 const RaceFloors& floors, uint32_t mine) {

@@ -1,5 +1,5 @@
-// What the race checker does with a row of cells at once: the access of lanes of a warp that lie one
-// behind the other. In two builds, as devices/ptx/row_kit.hpp.
+// What the race checker does with a row of cells at once: the access of lanes of a warp that lie
+// one behind the other. In two builds, as devices/ptx/row_kit.hpp.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ struct RaceFloors {
 };
 
 struct RaceRows {
-  /// Records the access of `lanes` lanes from `first` on, 1 << log2 cells each, in cells from `at` on.
-  /// False, and nothing is done: some earlier access needs a second look.
+  /// Records the access of `lanes` lanes from `first` on, 1 << log2 cells each, in cells from `at`
+  /// on. False, and nothing is done: some earlier access needs a second look.
   bool (*read)(RaceShadow& shadow, size_t at, int log2, int lanes, const RaceFloors& floors,
                RaceAccess first);
   bool (*write)(RaceShadow& shadow, size_t at, int log2, int lanes, const RaceFloors& floors,

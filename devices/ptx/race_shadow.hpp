@@ -37,8 +37,8 @@ struct RaceCell {
   uint64_t address = 0;         ///< of its first byte that is accessed now
 };
 
-/// Cells of a stretch of memory, a column for each of their parts, so that a warp's access to a row of
-/// them is a loop over numbers. They span four bytes until a smaller access is seen.
+/// Cells of a stretch of memory, a column for each of their parts, so that a warp's access to a row
+/// of them is a loop over numbers. They span four bytes until a smaller access is seen.
 class RaceShadow {
  public:
   enum Column {

@@ -100,8 +100,8 @@ RaceShadow* Races::page_shadow(uint64_t page, int64_t bytes) {
   return shadow;
 }
 
-/// Accesses before it are ordered for all threads that may come upon them. In shared memory those are
-/// the block's own: what is older there may be of a block that had the room before.
+/// Accesses before it are ordered for all threads that may come upon them. In shared memory those
+/// are the block's own: what is older there may be of a block that had the room before.
 RaceTime Races::floor_of(const RaceBlock& block, const RaceEvent& event) const {
   return event.shared ? block.ordered : launch_;
 }
@@ -212,7 +212,8 @@ bool Races::wide_access(const RaceBlock& block, const RaceWarp& warp, const Race
   const uint64_t cells = bytes >> shift;
   if (!std::has_single_bit(cells) || (at & ((uint64_t{1} << shift) - 1)) != 0) return false;
   const int lanes = event.run.count;
-  if (at + bytes * static_cast<uint64_t>(lanes) > static_cast<uint64_t>(shadow.bytes())) return false;
+  if (at + bytes * static_cast<uint64_t>(lanes) > static_cast<uint64_t>(shadow.bytes()))
+    return false;
   const RaceFloors floors{floor_of(block, event), block.ordered, warp.ordered};
   const auto record = event.writes ? rows_.write : rows_.read;
   const RaceThread first = warp.first + static_cast<RaceThread>(event.run.first);
@@ -222,7 +223,8 @@ bool Races::wide_access(const RaceBlock& block, const RaceWarp& warp, const Race
 
 /// Reads of a few places side by side, each by several lanes, in memory that nothing was written to
 /// since it was last ordered. Records what one lane after the other would: the first reader of each
-/// place, the second as the other one, and that lanes of a warp read it. False: nothing was recorded.
+/// place, the second as the other one, and that lanes of a warp read it. False: nothing was
+/// recorded.
 bool Races::repeated_read(const RaceBlock& block, const RaceWarp& warp, const RaceEvent& event,
                           RaceShadow& shadow, uint64_t at) {
   const int shift = shadow.shift();
@@ -277,7 +279,8 @@ void Races::slow_read(RaceBlock& block, RaceWarp& warp, const RaceEvent& event, 
   const uint32_t many = std::max<uint32_t>(read.many(), now);
   constexpr uint32_t kManyBits = 3u << RaceAccess::kManyShift;
   // Of a strong and a weak reader the weak one is remembered: it conflicts with more.
-  const bool keep = (read.what & RaceAccess::kStrong) == 0 || (mine.what & RaceAccess::kStrong) != 0;
+  const bool keep =
+      (read.what & RaceAccess::kStrong) == 0 || (mine.what & RaceAccess::kStrong) != 0;
   if (now > read.many()) cell.other_reader = keep ? me : read.thread;
   if (!keep) read.thread = me;
   read.what = ((keep ? read.what : mine.what) & ~kManyBits) | many << RaceAccess::kManyShift;
@@ -349,7 +352,8 @@ void Races::conflict(const RaceWarp& warp, const RaceEvent& event, int lane,
       return;
     }
   }
-  // A thread that has read the value of an atomic or volatile write, by such a read, comes after it.
+  // A thread that has read the value of an atomic or volatile write, by such a read, comes after
+  // it.
   const bool observed = (cell.read.what & RaceAccess::kStrong) != 0 &&
                         cell.read.time >= earlier.time &&
                         (cell.read.thread == me || cell.read.many() != RaceAccess::one);

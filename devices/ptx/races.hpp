@@ -65,7 +65,7 @@ struct RaceEvent {
   bool shared = false;
   bool reads = false, writes = false;
   LaneRun run;           ///< of lanes without gaps: those that access; count 0: of others
-  int period = 0;        ///< so many lanes of `run` lie side by side, the others repeat them; 0: all do
+  int period = 0;  ///< so many lanes of `run` lie side by side, the others repeat them; 0: all do
   uint32_t what = 0;  ///< RaceAccess::what: site and bits
 };
 

@@ -18,8 +18,8 @@ uint64_t key_of(const RaceBlock& block, bool shared, uint64_t address) {
 
 // ---- barriers ----
 
-/// A store, a fence by its thread, a block barrier, then another thread's atomic: CUDA code relies on
-/// the atomic to pass the store on.
+/// A store, a fence by its thread, a block barrier, then another thread's atomic: CUDA code relies
+/// on the atomic to pass the store on.
 void Races::pass_fences(RaceBlock& block) {
   for (const RaceWarp& warp : block.warps) {
     RaceClock clock;

@@ -25,8 +25,8 @@ struct RowKit {
   AddressPattern (*pattern)(const uint64_t* addresses, int64_t bytes);
   /// The same of `count` lanes. One lane: consecutive.
   AddressPattern (*pattern_of)(const uint64_t* addresses, int count, int64_t bytes);
-  /// How many lanes lie side by side and are repeated, in turn, by all others of a full warp: a power of
-  /// two below 32. 0: that is not how they lie.
+  /// How many lanes lie side by side and are repeated, in turn, by all others of a full warp: a
+  /// power of two below 32. 0: that is not how they lie.
   int (*period)(const uint64_t* addresses, int64_t bytes);
   /// Lanes in which a, b or the 32-bit sum a + b is negative as s32.
   bool (*add_leaves_nonnegative)(const uint32_t* a, const uint32_t* b);

@@ -6,7 +6,6 @@
 // holder run (ARCHITECTURE.md, "Scheduling").
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <numeric>
 
 #include "devices/ptx/executor.hpp"
@@ -51,10 +50,6 @@ uint64_t mix(uint64_t x) {  // splitmix64's finaliser (Steele et al., OOPSLA 201
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
   return x ^ (x >> 31);
-}
-
-void broadcast32(uint8_t* row, uint32_t value) {
-  for (int i = 0; i < kLanes; ++i) std::memcpy(row + 4 * i, &value, 4);
 }
 
 }  // namespace
@@ -131,119 +126,6 @@ void Executor::exit_lanes(WarpState& warp, Group& group, uint32_t mask) {
   }
 }
 
-// ---- barriers ----
-
-void Executor::arrive(WarpState& warp, Group& group, const MicroOp& op, uint32_t mask) {
-  const Instruction& ins = *code_->sites[op.site].instruction;
-  const int lane = std::countr_zero(mask);
-  const uint32_t number = reinterpret_cast<const uint32_t*>(row(op.a))[lane];
-  const int32_t pc = group.pc;
-  if (number >= 16) {
-    report(DiagnosticKind::barrier, op.site, lane,
-           "barrier " + std::to_string(number) + ": a block has barriers 0 to 15");
-    throw Stop{RunStatus::fault};
-  }
-  const uint32_t rest = group.mask & ~mask;
-  if (barriers_on()) check_arrival(warp, pc, mask, rest);
-  BlockState& block = *warp.block;
-  BarrierState& barrier = block.barriers[number];
-  block.barriers_in_use |= 1u << number;
-  if (op.b != kNoSlot) {
-    const uint32_t count = reinterpret_cast<const uint32_t*>(row(op.b))[lane];
-    barrier.wanted = count == 0 ? -1 : int64_t{count};
-  }
-  if (shadow_) {
-    check_operand(op, op.fa, op.a, 4, mask, "number");
-    if (op.b != kNoSlot) check_operand(op, op.fb, op.b, 4, mask, "thread count");
-  }
-  if (op.pa != kNoSlot) {
-    const uint32_t p = predicate(op.pa) ^ (op.pa_negated ? ~0u : 0u);
-    const uint32_t undefined = predicate_undefined(op.fpa, op.pa) & mask;
-    if (undefined != 0) {
-      barrier.undefined += static_cast<uint32_t>(std::popcount(undefined));
-      barrier.trail = trail_through(op, op.fpa, std::countr_zero(undefined));
-    }
-    barrier.surely += static_cast<uint32_t>(std::popcount(p & mask & ~undefined));
-    barrier.popc += static_cast<uint32_t>(std::popcount(p & mask));
-    barrier.participants += static_cast<uint32_t>(std::popcount(mask));
-  }
-  if (ins.bar == BarKind::arrive) {
-    // Lanes of the warp that are elsewhere arrive together with these (PTX ISA, "barrier").
-    if ((mask | rest) != warp.live) {
-      hold(warp, group, mask, Wait::rendezvous, ~0u);
-      try_rendezvous(warp, ~0u);
-      return;
-    }
-    group.pc = pc + 1;
-    return count_arrivals(warp, static_cast<int>(number), mask);
-  }
-  hold(warp, group, mask, Wait::barrier, number);
-  block.barrier_masks[warp.index][number] |= mask;
-  try_release(block, static_cast<int>(number));
-}
-
-/// bar.arrive by a warp. The count grows by the warp size, whatever lanes are active (PTX ISA,
-/// "barrier").
-void Executor::count_arrivals(WarpState& warp, int number, uint32_t mask) {
-  BlockState& block = *warp.block;
-  block.barriers[static_cast<size_t>(number)].arrived_threads += kLanes;
-  if (block.races != nullptr) races_->arrive(*block.races, warp.index, mask, number);
-  try_release(block, number);
-}
-
-/// The lanes of `mask` wait where the group stands; its others go on behind it. `group` may move.
-void Executor::hold(WarpState& warp, Group& group, uint32_t mask, Wait wait, uint32_t wait_mask) {
-  const uint32_t rest = group.mask & ~mask;
-  group.mask = mask;
-  group.wait = wait;
-  group.wait_mask = wait_mask;
-  group.passed = 0;
-  if (rest == 0) return;
-  Group others = group;
-  others.mask = rest;
-  ++others.pc;
-  others.wait = Wait::none;
-  warp.groups.push_back(std::move(others));
-}
-
-/// Threads that have exited count as arrived.
-void Executor::try_release(BlockState& block, int number) {
-  BarrierState& barrier = block.barriers[number];
-  int64_t arrived = barrier.arrived_threads;
-  bool all = true, any = false;
-  for (const auto& warp : block.warps) {
-    const uint32_t here = block.barrier_masks[warp->index][number];
-    const bool complete = (warp->live & ~here) == 0;
-    any |= here != 0;
-    all &= complete;
-    if (complete && here != 0) arrived += kLanes;
-    if (!all && barrier.wanted < 0) return;  // the usual barrier: one warp that lacks is enough
-  }
-  if (!any && barrier.arrived_threads == 0) return;
-  if (barrier.wanted < 0 ? !all : arrived < barrier.wanted) return;
-  if (block.races != nullptr) race_barrier(block, number);
-  if (barriers_on()) check_release(block, number);
-  std::erase_if(watched_barriers_, [&](const auto& watched) { return watched.number == number; });
-  const BarrierState done = barrier;
-  stillness_.barrier_released();
-  block.barriers_in_use &= ~(1u << number);
-  barrier = BarrierState{};
-  WarpState* const current = warp_;
-  for (const auto& warp : block.warps) {
-    block.barrier_masks[warp->index][number] = 0;
-    for (Group& g : warp->groups) {
-      if (g.wait != Wait::barrier || g.wait_mask != static_cast<uint32_t>(number)) continue;
-      const MicroOp& op = ops_[g.pc];
-      const BarKind kind = code_->sites[op.site].instruction->bar;
-      warp_ = warp.get();
-      if (reduces(kind)) set_reduction(op, kind, g.mask, done);
-      g.wait = Wait::none;
-      ++g.pc;
-    }
-  }
-  warp_ = current;
-}
-
 // ---- warps and blocks ----
 
 void Executor::run_warp(WarpState& warp, int64_t slice) {
@@ -296,138 +178,6 @@ int64_t Executor::budget() const {
   const bool may_wait = !code_->subset_obstacle.empty();
   return may_wait ? std::max(options_.instruction_budget, options_.waiting_budget)
                   : options_.instruction_budget;
-}
-
-void Executor::start_warp(WarpState& warp, BlockState& block, int32_t index) {
-  const Code& code = *code_;
-  const size_t frame = static_cast<size_t>(code.frame_bytes);
-  const size_t wrap = sizeof(WrapRow) * static_cast<size_t>(code.wrap_row_count);
-  const size_t local = code.local_bytes > kLocalStart ? code.local_bytes * kLanes : 0;
-  warp.storage.reserve(2 * frame + wrap + 2 * local + 64);
-  warp.frame = warp.storage.data();
-  warp.undefined = warp.frame + frame;
-  warp.wrap = reinterpret_cast<WrapRow*>(warp.undefined + frame);
-  warp.local = warp.undefined + frame + wrap;
-  warp.local_state = warp.local + local;
-  std::memset(warp.local, 0xcd, local);
-  std::memset(warp.local_state, options_.definedness ? kUndefined : 0, local);
-  warp.local_deltas.clear();
-  warp.local_trails.clear();
-  if (warp.trails_of != code.serial) warp.trails.clear();
-  warp.trails_of = code.serial;
-  warp.async.clear();
-  warp.flags.assign(code.flag_count, 0);
-  warp.origins.resize(code.flag_count);
-  warp.index = index;
-  warp.block = &block;
-  warp.carry = 0;
-  warp.carry_undefined = 0;
-  for (const Code::MaybeUnset& r : code.maybe_unset) {
-    const size_t bytes = r.width == 0 ? 4 : static_cast<size_t>(r.width) * kLanes;
-    std::memset(warp.frame + r.slot, 0, bytes);
-    if (!options_.definedness) continue;
-    std::memset(warp.undefined + r.slot, 0xff, bytes);
-    warp.flags[r.flag] = kMaybeUndefined;
-    if (r.flag < warp.trails.size() && warp.trails[r.flag] != nullptr) *warp.trails[r.flag] = {};
-  }
-  warp.groups.assign(1, Group{});
-  warp.groups[0].pc = code.blocks[code.entry_block].pc;
-  warp.groups[0].mask = warp.live;
-  const Block& entry = code.blocks[code.entry_block];
-  if (counting_) ++seen_->edges[code.entry->first_edge_id];
-  instructions_ += entry.instructions;
-  lane_instructions += int64_t{entry.instructions} * lane_count(warp.live);
-}
-
-/// tid, lane and warp rows depend only on the block's shape; recycled blocks keep them.
-static void fill_warp_constants(WarpState& warp, const LaunchConfig& config, int32_t index) {
-  auto* rows = reinterpret_cast<uint32_t*>(warp.constants);
-  const int64_t threads = config.block[0] * config.block[1] * config.block[2];
-  for (int i = 0; i < kLanes; ++i) {
-    const int64_t t = int64_t{index} * kLanes + i;
-    rows[0 * kLanes + i] = static_cast<uint32_t>(t % config.block[0]);
-    rows[1 * kLanes + i] = static_cast<uint32_t>(t / config.block[0] % config.block[1]);
-    rows[2 * kLanes + i] = static_cast<uint32_t>(t / (config.block[0] * config.block[1]));
-    rows[3 * kLanes + i] = static_cast<uint32_t>(i);
-    rows[4 * kLanes + i] = static_cast<uint32_t>(index);
-    const uint32_t bit = 1u << i;
-    rows[5 * kLanes + i] = bit;
-    rows[6 * kLanes + i] = bit - 1;
-    rows[7 * kLanes + i] = bit | (bit - 1);
-    rows[8 * kLanes + i] = ~(bit | (bit - 1));
-    rows[9 * kLanes + i] = ~(bit - 1);
-  }
-  const int64_t left = threads - int64_t{index} * kLanes;
-  warp.live = left >= kLanes ? ~0u : (1u << left) - 1;
-  if (config.only_thread) {
-    const auto& at = *config.only_thread;
-    const int lane = static_cast<int>(at[0] % kLanes);
-    for (int axis = 0; axis < 3; ++axis) {
-      rows[axis * kLanes + lane] = static_cast<uint32_t>(at[static_cast<size_t>(axis)]);
-    }
-    warp.live = 1u << lane;
-  }
-}
-
-void Executor::count_warps() {
-  const int64_t threads = config_->block[0] * config_->block[1] * config_->block[2];
-  warp_count_ = config_->only_thread ? 1 : (threads + kLanes - 1) / kLanes;
-}
-
-std::unique_ptr<BlockState> Executor::start_block(std::array<int64_t, 3> at, int64_t linear) {
-  std::unique_ptr<BlockState> block;
-  const bool recycled = !free_blocks_.empty();
-  if (recycled) {
-    block = std::move(free_blocks_.back());
-    free_blocks_.pop_back();
-  } else {
-    block = std::make_unique<BlockState>();
-    const int64_t warps = warp_count_;
-    for (int64_t w = 0; w < warps; ++w) block->warps.push_back(std::make_unique<WarpState>());
-    block->barrier_masks.resize(warps);
-    for (int32_t w = 0; w < warps; ++w) fill_warp_constants(*block->warps[w], *config_, w);
-  }
-  block->at = at;
-  block->linear = linear;
-  block->finished_warps = 0;
-  block->barriers_in_use = 0;
-  for (int i = 0; i < 3; ++i) {
-    broadcast32(block->constants + i * kRow32, static_cast<uint32_t>(at[i]));
-  }
-  // Shared memory starts poisoned: a NaN that is easy to recognise, and undefined.
-  block->shared.assign(static_cast<size_t>(shared_bytes_), 0xff);
-  block->shared_state.assign(static_cast<size_t>(shared_bytes_),
-                             options_.definedness ? kUndefined : 0);
-  block->shared_deltas.clear();
-  block->shared_trails.clear();
-  block->barriers.fill({});
-  if (races_on() && !config_->only_thread) {
-    if (block->races == nullptr) block->races = std::make_unique<RaceBlock>();
-    const int warps = static_cast<int>(block->warps.size());
-    if (!races_->start_block(*block->races, linear, warps, shared_bytes_)) block->races = nullptr;
-  } else {
-    block->races = nullptr;
-  }
-  for (auto& masks : block->barrier_masks) masks.fill(0);
-  for (int32_t w = 0; w < static_cast<int32_t>(block->warps.size()); ++w) {
-    WarpState& warp = *block->warps[w];
-    if (recycled) {
-      const int64_t threads = config_->block[0] * config_->block[1] * config_->block[2];
-      const int64_t left = threads - int64_t{w} * kLanes;
-      warp.live = left >= kLanes ? ~0u : (1u << left) - 1;
-      if (config_->only_thread) fill_warp_constants(warp, *config_, w);
-    }
-    start_warp(warp, *block, w);
-    if (warp.live == 0) {
-      warp.groups.clear();
-      ++block->finished_warps;
-    }
-  }
-  return block;
-}
-
-void Executor::recycle(std::unique_ptr<BlockState> block) {
-  free_blocks_.push_back(std::move(block));
 }
 
 /// Seeded order of blocks: an affine map modulo their number, which is a permutation of any range.
@@ -516,7 +266,8 @@ void Executor::run_blocks() {
     }
     int64_t slice = longest;
     if (uneven) slice = 1 + static_cast<int64_t>(mix(seed + ++turn) % static_cast<uint64_t>(slice));
-    // While nothing changes, order does not matter: turns of a usual length find what does, or a hang.
+    // While nothing changes, order does not matter: turns of a usual length find what does, or a
+    // hang.
     if (stillness_.watching()) slice = (may_spin ? kShortSlice : kLongSlice) / kWatchedPart;
     if (run_block(*block, slice)) {
       recycle(std::move(block));

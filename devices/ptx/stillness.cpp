@@ -9,7 +9,8 @@ namespace assay::ptx {
 
 namespace {
 
-/// The groups of a warp in the order of their lanes: the order in the warp's own list means nothing.
+/// The groups of a warp in the order of their lanes: the order in the warp's own list means
+/// nothing.
 std::vector<const Group*> groups_of(const WarpState& warp) {
   std::vector<const Group*> groups;
   for (const Group& g : warp.groups) groups.push_back(&g);
@@ -23,9 +24,9 @@ std::vector<const Group*> groups_of(const WarpState& warp) {
 std::vector<int32_t> places_of(const WarpState& warp) {
   std::vector<int32_t> places{static_cast<int32_t>(warp.live), static_cast<int32_t>(warp.carry)};
   for (const Group* g : groups_of(warp)) {
-    places.insert(places.end(), {static_cast<int32_t>(g->mask), g->pc, static_cast<int32_t>(g->wait),
-                                 static_cast<int32_t>(g->wait_mask),
-                                 static_cast<int32_t>(g->stack.size())});
+    places.insert(places.end(),
+                  {static_cast<int32_t>(g->mask), g->pc, static_cast<int32_t>(g->wait),
+                   static_cast<int32_t>(g->wait_mask), static_cast<int32_t>(g->stack.size())});
     places.insert(places.end(), g->stack.begin(), g->stack.end());
   }
   return places;

@@ -2,9 +2,9 @@
 // lanes, and those come back to values that they had.
 //
 // While memory is constant, what a warp does depends on its own registers alone. A warp whose
-// registers, masks and places recur while no byte of memory changed, no lane exited and no clock was
-// read goes round for ever; when every resident warp does, no schedule gets any of them further. A
-// loop that counts its turns does not recur: such a hang costs the instruction budget.
+// registers, masks and places recur while no byte of memory changed, no lane exited and no clock
+// was read goes round for ever; when every resident warp does, no schedule gets any of them
+// further. A loop that counts its turns does not recur: such a hang costs the instruction budget.
 #pragma once
 
 #include <array>

@@ -296,7 +296,8 @@ std::string Executor::origin_text(const Trail& trail) const {
         if (!variable.empty())
           return "shared memory" + why + ": " + variable + " bytes, loaded" + at;
       }
-      return describe(trail.space, trail.place, 1, &operand) + ", which" + why.substr(5) + ", loaded" + at;
+      return describe(trail.space, trail.place, 1, &operand) + ", which" + why.substr(5) +
+             ", loaded" + at;
     }
     case Trail::Source::absent_lane:
       return "what a lane that takes no part gave to a shuffle" + at;
@@ -337,7 +338,8 @@ void Executor::report_undefined(const MicroOp& op, int lane, const std::string& 
     const bool same = line.line > 0 ? line.line == known->line : ptx_line == known->ptx_line;
     const std::string detail = "also: " + use + place(op.site);
     std::vector<std::string>& uses = known->details;
-    if (!same && uses.size() < kMostUses && std::find(uses.begin(), uses.end(), detail) == uses.end())
+    if (!same && uses.size() < kMostUses &&
+        std::find(uses.begin(), uses.end(), detail) == uses.end())
       uses.push_back(detail);
     return;
   }

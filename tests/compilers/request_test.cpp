@@ -76,9 +76,9 @@ __global__ void split(float* x) {}
 }
 
 TEST(Request, BaseNameDropsScopeAndArguments) {
-  EXPECT_EQ(base_name("softmax<float, 256>"), "softmax");
-  EXPECT_EQ(base_name("a::b::k<a::T>"), "k");
-  EXPECT_EQ(base_name(" k "), "k");
+  EXPECT_EQ(unqualified_name("softmax<float, 256>"), "softmax");
+  EXPECT_EQ(unqualified_name("a::b::k<a::T>"), "k");
+  EXPECT_EQ(unqualified_name(" k "), "k");
 }
 
 TEST(Request, IncludedFilesAreFollowedOnce) {

@@ -127,6 +127,12 @@ const std::vector<Mistake>& mistakes() {
        [](auto&) {
          return run_assay({"smoke", "--format", "xml"});
        }},
+      {"json_and_a_format",
+       2,
+       {"--json and --format junit are two ways to print"},
+       [](auto& p) {
+         return run_assay({"repro", p.case_file, "--json", "--format", "junit"});
+       }},
       {"bad_disk_cap",
        2,
        {"--max-disk", "'lots'"},

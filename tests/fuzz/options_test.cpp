@@ -20,14 +20,14 @@ TEST(Options, EveryCommandTakesKernelsOrAFile) {
 
 TEST(Options, NumbersAndDurations) {
   const Options o = options({"fuzz", "--for", "8h", "--jobs", "3", "--seed", "12", "--cases",
-                             "20000", "--max-disk", "2G", "--format", "junit", "--json"});
+                             "20000", "--max-disk", "2G", "--format", "junit"});
   EXPECT_EQ(o.seconds, 8 * 3600.0);
   EXPECT_EQ(o.jobs, 3);
   EXPECT_EQ(o.seed, 12u);
   EXPECT_EQ(o.cases, 20000);
   EXPECT_EQ(o.max_disk_bytes, int64_t{2} << 30);
   EXPECT_EQ(o.format, Format::junit);
-  EXPECT_TRUE(o.json);
+  EXPECT_FALSE(o.json);
 }
 
 TEST(Options, NumbersKeepTheirRange) {
@@ -91,6 +91,20 @@ TEST(Options, VersionHelpAndUsage) {
   const ParsedOptions smoke = parse_options({"help", "smoke"});
   EXPECT_TRUE(smoke.help);
   EXPECT_NE(smoke.text.find("assay smoke"), std::string::npos) << smoke.text;
+}
+
+/// Of two ways to print one would have to be dropped in silence.
+TEST(Options, JsonAndAFormatAreNotGivenTogether) {
+  for (const char* command : {"smoke", "fuzz", "repro", "score", "exhaust", "check"}) {
+    for (const char* format : {"text", "github", "junit"}) {
+      EXPECT_EQ(error_of({command, "k", "--json", "--format", format}),
+                std::string("--json and --format ") + format + " are two ways to print: give one");
+    }
+    EXPECT_EQ(error_of({command, "k", "--format", "xml", "--json"}),
+              "unknown format 'xml'; there are text, github, junit");
+    EXPECT_EQ(error_of({command, "k", "--json"}), "no error");
+    EXPECT_EQ(error_of({command, "k", "--format", "junit"}), "no error");
+  }
 }
 
 }  // namespace

@@ -33,6 +33,20 @@ TEST(ShelfViolation, OpenMustFailInTheSameWay) {
   EXPECT_NE(shelf_violation(recorded_case("", "", 0), CheckResult{}, true), "");
 }
 
+TEST(RecordedFinding, OfOneProgramMayHaveMoved) {
+  Case c = recorded_case("race", "race", 12);
+  c.recorded.program = "0123456789abcdef";
+  CheckResult result = failing("race", "race", 14);
+  result.findings.push_back({"k", "race", "race", "/a/k.cu", 12, "message", {}});
+  EXPECT_EQ(recorded_finding(c.recorded, result)->line, 12) << "its own place comes first";
+  result.findings.pop_back();
+  EXPECT_EQ(recorded_finding(c.recorded, result), nullptr) << "another program";
+  result.run.program_digest = c.recorded.program;
+  EXPECT_EQ(recorded_finding(c.recorded, result)->line, 14);
+  c.recorded.file = "other.cu";
+  EXPECT_EQ(recorded_finding(c.recorded, result), nullptr);
+}
+
 TEST(ShelfViolation, OthersMustPass) {
   EXPECT_EQ(shelf_violation(recorded_case("mismatch", "R3", 12), CheckResult{}, false), "");
   EXPECT_NE(shelf_violation(Case{}, failing("wrap", "wrap", 3), false), "");

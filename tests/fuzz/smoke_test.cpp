@@ -3,6 +3,7 @@
 
 #include "fuzz/check_case.hpp"
 #include "fuzz/find_kernels.hpp"
+#include "fuzz/replay.hpp"
 #include "fuzz/shrink.hpp"
 #include "fuzz/workers.hpp"
 #include "tests/fuzz/run_assay.hpp"
@@ -80,6 +81,39 @@ TEST(Smoke, AKnownFailureDoesNotFail) {
   const auto again = smoke_json(p, "2", "out");
   EXPECT_EQ(again.at("exit"), 0) << again;
   EXPECT_EQ(again.at("findings")[0].at("known"), true);
+}
+
+/// A line above the kernel changes no instruction: what was recorded is the same failure still.
+TEST(Smoke, ARecordedFailureMovesWithItsSource) {
+  const Project p;
+  p.folder.write("scale_rows.cu", buggy_source());
+  const auto report = smoke_json(p, "2", "out");
+  ASSERT_EQ(report.at("findings").size(), 1u);
+  fs::create_directories(p.folder / "corpus/scale_rows/open");
+  const std::string file = p.folder / "corpus/scale_rows/open/tail.case";
+  fs::copy_file(report.at("findings")[0].at("case").get<std::string>(), file);
+  const auto has = [](const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  };
+  const auto replay = [&] {
+    std::ostringstream out, err;
+    run_replay({"--contract", p.contract, file}, out, err);
+    return out.str() + err.str();
+  };
+
+  p.folder.write("scale_rows.cu", "// Doubles.\n" + buggy_source());
+  const Outcome moved = run_assay({"repro", file, "--contract", p.contract});
+  EXPECT_TRUE(has(moved.out, "recorded  same, now at scale_rows.cu:3\n")) << moved.out;
+  EXPECT_TRUE(has(replay(), "as it should be")) << replay();
+  EXPECT_EQ(smoke_json(p, "2", "out").at("findings")[0].at("known"), true);
+
+  // Another program: whether the failure is that one cannot be told.
+  p.folder.write("scale_rows.cu", "// Doubles.\n" + replaced(buggy_source(), "n - 1", "n - 3"));
+  const Outcome other = run_assay({"repro", file, "--contract", p.contract});
+  EXPECT_TRUE(has(other.out, "recorded  the recorded failure does not show: unwritten R1 at "
+                             "scale_rows.cu:2; the program differs")) << other.out;
+  EXPECT_TRUE(has(replay(), "fails differently")) << replay();
+  EXPECT_EQ(smoke_json(p, "2", "out").at("findings")[0].at("known"), false);
 }
 
 TEST(Repro, IsBitIdenticalAndExplains) {
