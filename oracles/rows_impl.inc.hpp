@@ -4,6 +4,8 @@
 
 constexpr double kHalfUlp = 0x1p-53;  // of double: |round(x) - x| <= kHalfUlp |x|
 constexpr double kTiny = 0x1p-1060;   // covers underflow of a product of doubles
+/// Of a product that is no larger the residue, below 2^-107 of it, may underflow.
+constexpr double kLeastWithResidue = 0x1p-960;
 
 inline double absolute(double x) { return __builtin_fabs(x); }
 inline double larger(double a, double b) { return a > b ? a : b; }
@@ -72,10 +74,9 @@ int add(int n, In a, In b, Out o) {
     const double lo = a.lo[i] + b.lo[i];
     const double hi = a.hi[i] + b.hi[i];
     put(o, i, v, in_e + lost, lo, hi, in_e, lo + hi, seen);
-    far |= finite(in_e) ? 0 : 1;
+    far |= finite(in_e + v) ? 0 : 1;
   }
-  if (far != 0) repair_vast_sum(n, a, b, 1, o);
-  return seen.flags();
+  return seen.flags() | (far != 0 ? repair_vast_sum(n, a, b, o) : 0);
 }
 
 int sub(int n, In a, In b, Out o) {
@@ -89,10 +90,9 @@ int sub(int n, In a, In b, Out o) {
     const double lo = a.lo[i] + b.hi[i];
     const double hi = a.hi[i] + b.lo[i];
     put(o, i, v, in_e + lost, lo, hi, in_e, lo + hi, seen);
-    far |= finite(in_e) ? 0 : 1;
+    far |= finite(in_e + v) ? 0 : 1;
   }
-  if (far != 0) repair_vast_sum(n, a, b, -1, o);
-  return seen.flags();
+  return seen.flags() | (far != 0 ? repair_vast_sum(n, a, b, o) : 0);
 }
 
 /// Infinity times what may be 0 or of either sign in a correct kernel: any value, NaN included. An
@@ -144,11 +144,9 @@ int mul(int n, In a, In b, bool exact, Out o) {
     any_odd |= (finite(e) & (lo + hi == lo + hi)) ? 0 : 1;
     put(o, i, v, e, lo, hi, a.e[i] + b.e[i], s + t, seen);
   }
-  if (any_odd != 0) {
-    repair_infinite_product(n, a, b, o);
-    repair_vast_product(n, a, b, o);
-  }
-  return seen.flags() | (any_odd != 0 ? kAnyAllowance : 0);
+  if (any_odd == 0) return seen.flags();
+  repair_infinite_product(n, a, b, o);
+  return seen.flags() | kAnyAllowance | repair_vast_product(n, a, b, o);
 }
 
 int neg(int n, In a, Out o) {
@@ -275,7 +273,8 @@ int sqrt(int n, In a, double least, Out o) {
     const double x = a.v[i];
     const double v = __builtin_sqrt(x);
     const double p = v * v;
-    const bool exact = (p == x) & (product_residue(v, v, p) == 0);
+    const bool exact = (p == x) & (product_residue(v, v, p) == 0) &
+                       ((x > kLeastWithResidue) | (x == 0));
     const double slack = v * 0x1p-51;
     const double below = larger(x - a.e[i], larger(least, 0));
     const double spread =

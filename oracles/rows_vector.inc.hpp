@@ -99,6 +99,9 @@ ASSAY_INLINE Vec vproduct_residue(Vec a, Vec b, Vec p) {
   return ((ah * bh - p) + ah * bl + al * bh) + al * bl;
 }
 
+/// What the residue of a product so large holds is no less than the smallest subnormal number.
+ASSAY_INLINE Mask vhas_residue(Vec p) { return (vabs(p) > kLeastWithResidue) | (p == 0); }
+
 /// rows::vast_limit, for four.
 ASSAY_INLINE Vec inner_limit(const VecIn& b) { return vabs(b.v) - (b.v > 0 ? b.lo : b.hi); }
 ASSAY_INLINE Mask vast(const VecIn& b) {
@@ -168,7 +171,7 @@ int div(int n, In x, In y, Out o) {
     const VecIn b = load_four(y, i, 4);
     const Vec v = a.v / b.v;
     const Vec p = v * b.v;
-    const Mask exact = (p == a.v) & (vproduct_residue(v, b.v, p) == 0);
+    const Mask exact = (p == a.v) & (vproduct_residue(v, b.v, p) == 0) & vhas_residue(a.v);
     const Vec vm = vabs(v) * (1 + 0x1p-50);
     const Vec bm = vabs(b.v) - b.e;
     const Vec in_e = b.e == 0 ? a.e : a.e + vm * b.e;
@@ -179,11 +182,12 @@ int div(int n, In x, In y, Out o) {
   };
   each_four_or_plain(n, x, odd, plain, [&](const VecIn& a, int i, int count) {
     const VecIn b = load_four(y, i, count);
-    far |= ~vfinite(a.e);
     const Vec v = a.v / b.v;
+    far |= ~vfinite(a.e) | (~vfinite(v) & vfinite(a.v) & (b.v != 0) & (v == v));
     const Vec p = v * b.v;
     const Mask by_infinity = (v == 0) & ~vfinite(b.v);  // an exact 0, whose product would be NaN
-    const Mask exact = by_infinity | ((p == a.v) & (vproduct_residue(v, b.v, p) == 0));
+    const Mask exact = by_infinity | ((p == a.v) & (vproduct_residue(v, b.v, p) == 0) &
+                                      vhas_residue(a.v));
     const Vec vm = vabs(v) * (1 + 0x1p-50);
     const Vec bm = vabs(b.v) - b.e;
     const Vec in_e = b.e == 0 ? a.e : a.e + vm * b.e;
@@ -209,8 +213,7 @@ int div(int n, In x, In y, Out o) {
     const Vec hi = vanishes ? near : no_number ? any_value : sides.hi;
     vput(o, i, count, v, all_e, lo, hi, a.e + b.e, decides, seen);
   });
-  if (any(far)) repair_vast_quotient(n, x, y, o);
-  return seen.flags();
+  return seen.flags() | (any(far) ? repair_vast_quotient(n, x, y, o) : 0);
 }
 
 /// exp_core, for four.
@@ -374,7 +377,8 @@ int settle(int n, In x, const Rounding& r, double* lo, double* hi) {
     const Mask exact = fits & normal & (a.e == 0) & (wide == 0) & (m <= r.largest);
     const Mask plain = ~vfinite(a.v) | (exact & (once | (a.v == 0)));
     // Rounding is monotonic: each end errs by itself.
-    const Vec known = vast(a) ? zero : a.e;
+    const Mask limited = (a.e == infinity) & ((a.lo == infinity) ^ (a.hi == infinity));
+    const Vec known = limited ? zero : a.e;
     const auto rounded = [&](Vec by) {
       return (by + (plain
                         ? zero
@@ -446,10 +450,8 @@ MatchTotals match(int n, In x, const double* got, const MatchFormat& format, uin
     const Mask both_nan = (a.v != a.v) & (g != g) & (wide == 0);
     const Mask same_infinity = (a.v == g) & ~vfinite(a.v) & (wide == 0);
     const Mask good = near | both_nan | same_infinity;
-    // Beyond the format a vast number is judged by its limit: infinity alone is right.
-    const Mask no_number = (a.e == 1 / 0.0) & (inner_limit(a) > format.largest);
-    const Mask is_weak =
-        (wide > 0.25 * vlarger(vabs(a.v), splat(format.weak_floor))) & ~no_number;
+    // A vast number is judged by its limit, and near the exact value by the last tier.
+    const Mask is_weak = (wide > 0.25 * vlarger(vabs(a.v), splat(format.weak_floor))) & ~vast(a);
     const Mask counts = near & ~is_weak & (dev > 0);
     const Vec over = vlarger(size - half, zero);
     const Vec used = counts ? over / dev : zero;

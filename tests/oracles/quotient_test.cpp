@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 
 #include "tests/oracles/line_cases.hpp"
 #include "tests/oracles/row_cases.hpp"
@@ -140,6 +141,27 @@ TEST(HoistedReciprocal, OfSubnormalDivisorsOverflowsByPolicy) {
     EXPECT_EQ(line({1, 0.5f}).outcome, Outcome::pass);
     EXPECT_EQ(line({INFINITY, INFINITY}).outcome, outcome) << policy;
     EXPECT_EQ(line({-INFINITY, 0.5f}).outcome, Outcome::mismatch);
+  }
+}
+
+/// The residue that tells an exact quotient or root from a rounded one underflows next to 0: the
+/// quotient of two subnormal doubles rounds as any other.
+TEST(Quotient, OfSubnormalDoublesRounds) {
+  std::mt19937_64 random(3);
+  const auto judged = [](const char* formula, double a, double b, double got) {
+    return judge_pair(pair_contract("f64", formula, kSafe), DType::f64, round_to_bits(DType::f64, a),
+                      round_to_bits(DType::f64, b), round_to_bits(DType::f64, got))
+        .outcome;
+  };
+  for (int trial = 0; trial < 200; ++trial) {
+    const double a = std::ldexp(static_cast<double>(random() >> 13), -1074);
+    const double b = std::ldexp(static_cast<double>(random() >> 14 | 1), -1074);
+    const double quotient = a / b / 1383;
+    EXPECT_EQ(judged("a / b / 1383", a, b, quotient), Outcome::pass) << a << " " << b;
+    EXPECT_EQ(judged("a / b / 1383", a, b, quotient * (1 + 0x1p-50)), Outcome::mismatch);
+    const double root = std::sqrt(a) * 3;
+    EXPECT_EQ(judged("sqrt(a) * 3", a, b, root), Outcome::pass) << a;
+    EXPECT_EQ(judged("sqrt(a) * 3", a, b, root * (1 + 0x1p-50)), Outcome::mismatch) << a;
   }
 }
 
