@@ -152,8 +152,7 @@ class NodeWork::FunctionBlock {
     // What e^x is said to be off by (kVastDeviation) no kernel's finite e^x is.
     const double inner = a.v[k] > 0 ? a.lo[k] : a.hi[k];
     const bool off = inner < rows::kVastDeviation * std::fabs(a.v[k]) && std::isinf(far);
-    const double slack =
-        own + 2 * std::fabs(near) * 0x1p-45 + (off ? std::fabs(o.v[k] - near) : 0);
+    const double slack = own + 2 * std::fabs(near) * 0x1p-45 + (off ? std::fabs(o.v[k] - near) : 0);
     o.v[k] = near;
     o.e[k] = (std::fabs(far - near) + slack) * rows::kOutward;
     o.lo[k] = o.hi[k] = std::isinf(far) ? slack : o.e[k] + slack;

@@ -127,8 +127,8 @@ void NodeWork::total() {
     const Shape& shape = shapes[static_cast<size_t>(k)];
     const double growth = errs() ? shape.growth() : 0;
     const double flushed = settings.flush && errs() ? shape.terms * rounding.min_normal : 0;
-    const bool limited = rows::limited(written.v[k], element(written.e, k),
-                                       element(written.lo, k), element(written.hi, k));
+    const bool limited = rows::limited(written.v[k], element(written.e, k), element(written.lo, k),
+                                       element(written.hi, k));
     if (!std::isfinite(written.v[k]) || limited) {
       lo[k] = element(written.lo, k);
       hi[k] = element(written.hi, k);

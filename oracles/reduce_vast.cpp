@@ -63,8 +63,9 @@ Element Reducer::vast_sum(const Row& row) const {
     }
     against[0] += std::max(0.0, t.below - t.v);
     against[1] += std::max(0.0, t.v + t.above);
-    inner += std::isinf(t.above) ? t.below : std::isinf(t.below) ? t.above
-                                                                 : std::max(t.below, t.above);
+    inner += std::isinf(t.above)   ? t.below
+             : std::isinf(t.below) ? t.above
+                                   : std::max(t.below, t.above);
   }
   const bool negative = limits[1] > 0;
   const double taken = against[negative ? 1 : 0];
@@ -75,8 +76,8 @@ Element Reducer::vast_sum(const Row& row) const {
                         flushed(row.n)) *
                        (1 - 0x1p-40);
   if (!known || overflows) return kNoBound;
-  inner += rows::kVastExponential *
-           std::max(rows::kLeastVastDeviation, rows::kVastSpread * relative);
+  inner +=
+      rows::kVastExponential * std::max(rows::kLeastVastDeviation, rows::kVastSpread * relative);
   return limited_element(negative, limit + inner, inner * (1 + 0x1p-40));
 }
 

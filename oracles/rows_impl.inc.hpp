@@ -273,8 +273,8 @@ int sqrt(int n, In a, double least, Out o) {
     const double x = a.v[i];
     const double v = __builtin_sqrt(x);
     const double p = v * v;
-    const bool exact = (p == x) & (product_residue(v, v, p) == 0) &
-                       ((x > kLeastWithResidue) | (x == 0));
+    const bool exact =
+        (p == x) & (product_residue(v, v, p) == 0) & ((x > kLeastWithResidue) | (x == 0));
     const double slack = v * 0x1p-51;
     const double below = larger(x - a.e[i], larger(least, 0));
     const double spread =
@@ -285,7 +285,12 @@ int sqrt(int n, In a, double least, Out o) {
     const double top = __builtin_sqrt(x + a.e[i] + a.hi[i]);
     const double any = 0 / 0.0;
     const double hi = dev == 0 ? 0 : end < 0 ? any : top - v + slack;
-    const double lo = dev == 0 ? 0 : end < 0 ? any : v - __builtin_sqrt(end) + slack;
+    // Next to the least argument the exact one may be above v's, the kernel's not below that.
+    const double clear = x - a.e[i] - a.lo[i];
+    const double near = larger(least, 0) + a.lo[i];
+    const double most = x + a.e[i] < near ? x + a.e[i] : near;
+    const double from = clear < least ? larger(v, __builtin_sqrt(most)) : v;
+    const double lo = dev == 0 ? 0 : end < 0 ? any : from - __builtin_sqrt(end) + slack;
     put(o, i, v, e, lo, hi, a.e[i], root_taint(x, a.e[i], a.hi[i], dev), seen);
     far |= finite(a.e[i]) ? 0 : 1;
   }
@@ -391,19 +396,24 @@ inline double summation_error(int64_t n) {
   return n <= 1 ? 0 : (static_cast<double>(n / 8) + 4) * kHalfUlp * (1 + 0x1p-20);
 }
 
-/// All terms are multiples of q = power_below(magnitude) 2 / limit, so that magnitude < limit q.
+/// All terms are multiples of q = power_below(magnitude) 2 / limit, so that magnitude < limit q:
+/// sizes below 2^52 q plus that number round to multiples of q, larger doubles are multiples of it.
 inline bool all_multiples(int64_t n, const double* v, double magnitude, double limit) {
   const double q = power_below(magnitude) * 2 / limit;
-  const double grid = q * 0x1.8p52;
+  const double grid = q * 0x1p52;
   if (!(q > 0x1p-1022)) return false;
+  const auto is_none = [grid](double x) {
+    const double size = absolute(x);
+    return (size < grid) & ((size + grid) - grid != size);
+  };
   int64_t i = 0;
   for (; i + 64 <= n; i += 64) {
     int bad = 0;
-    for (int k = 0; k < 64; ++k) bad += (v[i + k] + grid) - grid != v[i + k];
+    for (int k = 0; k < 64; ++k) bad += is_none(v[i + k]) ? 1 : 0;
     if (bad != 0) return false;
   }
   for (; i < n; ++i)
-    if ((v[i] + grid) - grid != v[i]) return false;
+    if (is_none(v[i])) return false;
   return true;
 }
 

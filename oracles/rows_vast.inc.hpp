@@ -1,5 +1,5 @@
-// Vast numbers in the first tier's rows (docs/judging/overflow.md, "Numbers beyond double"): what an
-// operation leaves of the limit that is known of them. Included by rows_impl.inc.hpp.
+// Vast numbers in the first tier's rows (docs/judging/overflow.md, "Numbers beyond double"): what
+// an operation leaves of the limit that is known of them. Included by rows_impl.inc.hpp.
 
 inline double limit_of(In x, int i) { return vast_limit(x.v[i], x.e[i], x.lo[i], x.hi[i]); }
 
@@ -8,8 +8,7 @@ inline bool limited_at(In x, int i) { return limited(x.v[i], x.e[i], x.lo[i], x.
 inline double known(In x, int i) { return known_error(x.v[i], x.e[i], x.lo[i], x.hi[i]); }
 
 /// A vast number of that sign: neither it nor a correct kernel's is nearer to 0 than `limit`.
-inline void put_vast(Out o, int i, bool negative, double limit,
-                     double deviation = kVastDeviation) {
+inline void put_vast(Out o, int i, bool negative, double limit, double deviation = kVastDeviation) {
   const double size = limit < kVastExponential ? limit : kVastExponential;
   const double inner = size * (deviation < kMostVastDeviation ? deviation : kMostVastDeviation);
   o.v[i] = negative ? -size : size;

@@ -106,18 +106,17 @@ ASSAY_INLINE Mask vhas_residue(Vec p) { return (vabs(p) > kLeastWithResidue) | (
 ASSAY_INLINE Vec inner_limit(const VecIn& b) { return vabs(b.v) - (b.v > 0 ? b.lo : b.hi); }
 ASSAY_INLINE Mask vast(const VecIn& b) {
   const Vec outer = b.v > 0 ? b.hi : b.lo;
-  return (b.e == 1 / 0.0) & (outer == 1 / 0.0) & (inner_limit(b) >= kLeastVast / 2) &
-         vfinite(b.v);
+  return (b.e == 1 / 0.0) & (outer == 1 / 0.0) & (inner_limit(b) >= kLeastVast / 2) & vfinite(b.v);
 }
 
 struct VecSides {
   Vec lo, hi;
 };
 
-/// What a quotient v = a / b may deviate by: (a + s)/(b + t) - a/b = (s - (a/b) t)/(b + t). Away from
-/// 0 by a larger dividend and a smaller divisor, towards it the other way; a divisor that grows, if to
-/// infinity, takes at most the quotient itself: |exact| <= vm + spread. `in_reach`: the divisor is
-/// known to stay on its side of 0.
+/// What a quotient v = a / b may deviate by: (a + s)/(b + t) - a/b = (s - (a/b) t)/(b + t). Away
+/// from 0 by a larger dividend and a smaller divisor, towards it the other way; a divisor that
+/// grows, if to infinity, takes at most the quotient itself: |exact| <= vm + spread. `in_reach`:
+/// the divisor is known to stay on its side of 0.
 template <bool in_reach>
 ASSAY_INLINE VecSides quotient_sides(const VecIn& a, const VecIn& b, Vec v, Vec vm, Vec spread,
                                      Vec bm) {
@@ -186,8 +185,8 @@ int div(int n, In x, In y, Out o) {
     far |= ~vfinite(a.e) | (~vfinite(v) & vfinite(a.v) & (b.v != 0) & (v == v));
     const Vec p = v * b.v;
     const Mask by_infinity = (v == 0) & ~vfinite(b.v);  // an exact 0, whose product would be NaN
-    const Mask exact = by_infinity | ((p == a.v) & (vproduct_residue(v, b.v, p) == 0) &
-                                      vhas_residue(a.v));
+    const Mask exact =
+        by_infinity | ((p == a.v) & (vproduct_residue(v, b.v, p) == 0) & vhas_residue(a.v));
     const Vec vm = vabs(v) * (1 + 0x1p-50);
     const Vec bm = vabs(b.v) - b.e;
     const Vec in_e = b.e == 0 ? a.e : a.e + vm * b.e;

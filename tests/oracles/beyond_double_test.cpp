@@ -1,6 +1,6 @@
-// Finite doubles whose product, quotient, sum or power no double holds: the exact value is a number,
-// not an infinity (docs/judging/overflow.md, "Numbers beyond double"). Honest kernels are computed
-// here as a GPU does, with and without contraction.
+// Finite doubles whose product, quotient, sum or power no double holds: the exact value is a
+// number, not an infinity (docs/judging/overflow.md, "Numbers beyond double"). Honest kernels are
+// computed here as a GPU does, with and without contraction.
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -113,7 +113,8 @@ TEST(BeyondDouble, ContractionMayKeepItInRange) {
   const std::vector<double> x{-5.6e102, 6e102};
   const double cubes = std::fma(x[1] * x[1], x[1], x[0] * x[0] * x[0]);
   ASSERT_TRUE(std::isinf(x[1] * x[1] * x[1]) && std::isfinite(cubes));
-  row("sum(x * x * x, cols)", x, {cubes, kInfinity}, {cubes * 1.001, 0, kLargest, -kInfinity, kNan});
+  row("sum(x * x * x, cols)", x, {cubes, kInfinity},
+      {cubes * 1.001, 0, kLargest, -kInfinity, kNan});
 }
 
 TEST(BeyondDouble, RowsOfOneSign) {
@@ -129,8 +130,8 @@ TEST(BeyondDouble, RowsOfOneSign) {
       {2000 * std::log(2.0), 709, kNan});
 }
 
-/// Each term is beyond double, of either sign: fma(-4e140^2, 4e140, 0) = -inf keeps a finite product
-/// of the next from making NaN of it, and the order decides.
+/// Each term is beyond double, of either sign: fma(-4e140^2, 4e140, 0) = -inf keeps a finite
+/// product of the next from making NaN of it, and the order decides.
 TEST(BeyondDouble, RowsOfBothSignsHaveNoBound) {
   const std::vector<double> x{-4e140, 7e147, -8e253};
   for (const double got : {-1.0, 1.0, kNan})
@@ -155,7 +156,8 @@ TEST(BeyondDouble, FormulasOfF32) {
   };
   std::string product = "x";
   for (int k = 1; k < 20; ++k) product += " * x";
-  for (const std::string& formula : {product, std::string("pow(x, 20)"), "0 - (0 - " + product + ")"}) {
+  for (const std::string& formula :
+       {product, std::string("pow(x, 20)"), "0 - (0 - " + product + ")"}) {
     judged(line(formula, 1e38f, INFINITY), Outcome::pass, formula);
     for (const float got : {3.4e38f, 1.0f, -INFINITY, NAN})
       judged(line(formula, 1e38f, got), Outcome::mismatch, formula + std::to_string(got));
@@ -202,8 +204,9 @@ TEST(BeyondDouble, HonestKernelsPass) {
       {"1 / (1 + a * b)",
        {[](double a, double b) { return 1 / (1 + a * b); },
         [](double a, double b) { return 1 / std::fma(a, b, 1); }}},
-      {"(a + b) * 0.5 - a", {[](double a, double b) { return (a + b) * 0.5 - a; },
-                             [](double a, double b) { return std::fma(a + b, 0.5, -a); }}},
+      {"(a + b) * 0.5 - a",
+       {[](double a, double b) { return (a + b) * 0.5 - a; },
+        [](double a, double b) { return std::fma(a + b, 0.5, -a); }}},
       {"max(a * b, a) - b", {[](double a, double b) {
          const double p = a * b;
          return (p > a || std::isnan(p) ? p : a) - b;
@@ -225,9 +228,9 @@ TEST(BeyondDouble, HonestKernelsPass) {
       for (const auto& kernel : honest.kernels) {
         const double got = kernel(a, b);
         overflowed += !std::isfinite(got);
-        const Verdict v = testing::judge_pair(contract, DType::f64, round_to_bits(DType::f64, a),
-                                              round_to_bits(DType::f64, b),
-                                              round_to_bits(DType::f64, got));
+        const Verdict v =
+            testing::judge_pair(contract, DType::f64, round_to_bits(DType::f64, a),
+                                round_to_bits(DType::f64, b), round_to_bits(DType::f64, got));
         EXPECT_TRUE(v.outcome == Outcome::pass || v.no_bound == 1)
             << honest.formula << " a=" << a << " b=" << b << " got=" << got;
       }

@@ -149,8 +149,9 @@ TEST(HoistedReciprocal, OfSubnormalDivisorsOverflowsByPolicy) {
 TEST(Quotient, OfSubnormalDoublesRounds) {
   std::mt19937_64 random(3);
   const auto judged = [](const char* formula, double a, double b, double got) {
-    return judge_pair(pair_contract("f64", formula, kSafe), DType::f64, round_to_bits(DType::f64, a),
-                      round_to_bits(DType::f64, b), round_to_bits(DType::f64, got))
+    return judge_pair(pair_contract("f64", formula, kSafe), DType::f64,
+                      round_to_bits(DType::f64, a), round_to_bits(DType::f64, b),
+                      round_to_bits(DType::f64, got))
         .outcome;
   };
   for (int trial = 0; trial < 200; ++trial) {
@@ -162,6 +163,10 @@ TEST(Quotient, OfSubnormalDoublesRounds) {
     const double root = std::sqrt(a) * 3;
     EXPECT_EQ(judged("sqrt(a) * 3", a, b, root), Outcome::pass) << a;
     EXPECT_EQ(judged("sqrt(a) * 3", a, b, root * (1 + 0x1p-50)), Outcome::mismatch) << a;
+    // Squares that vanish: the root of 0, where the exact one is a.
+    EXPECT_EQ(judged("sqrt(a * a)", a, b, 0), Outcome::pass) << a;
+    EXPECT_EQ(judged("sqrt(a * a)", a, b, 1e-150), Outcome::mismatch) << a;
+    EXPECT_EQ(judged("sqrt(a * a + b * b)", a, b, 0), Outcome::pass) << a << " " << b;
   }
 }
 
