@@ -4,6 +4,8 @@
 
 constexpr double kHalfUlp = 0x1p-53;  // of double: |round(x) - x| <= kHalfUlp |x|
 constexpr double kTiny = 0x1p-1060;   // covers underflow of a product of doubles
+/// Covers what a bound loses where it is subnormal: half of 2^-1074 at each of a few operations.
+constexpr double kLostBound = 0x1p-1071;
 /// Of a product that is no larger the residue, below 2^-107 of it, may underflow.
 constexpr double kLeastWithResidue = 0x1p-960;
 
@@ -111,6 +113,20 @@ inline void repair_infinite_product(int n, In a, In b, Out o) {
   }
 }
 
+/// The deviations of products next to 0, which are products too, may have underflowed.
+inline void repair_small_product(int n, In a, In b, Out o) {
+  const auto zero = [](In x, int i) {
+    return x.v[i] == 0 && x.e[i] == 0 && x.lo[i] == 0 && x.hi[i] == 0;
+  };
+  for (int i = 0; i < n; ++i) {
+    const double dev = larger(a.lo[i], a.hi[i]) + larger(b.lo[i], b.hi[i]);
+    const bool small = absolute(o.v[i]) <= kLeastWithResidue;
+    if (!small || !(dev > 0) || zero(a, i) || zero(b, i)) continue;
+    o.lo[i] += kLostBound;
+    o.hi[i] += kLostBound;
+  }
+}
+
 // (a + s)(b + t) - ab = a t + b s + s t over the box of s and t.
 int mul(int n, In a, In b, bool exact, Out o) {
   Seen seen;
@@ -120,7 +136,6 @@ int mul(int n, In a, In b, bool exact, Out o) {
 #pragma GCC ivdep
   for (int i = 0; i < n; ++i) {
     const double v = a.v[i] * b.v[i];
-    any_odd |= finite(v) ? 0 : 1;
     const double a_size = absolute(a.v[i]);
     const double b_size = absolute(b.v[i]);
     const double am = a_size + a.e[i];
@@ -129,6 +144,7 @@ int mul(int n, In a, In b, bool exact, Out o) {
     // A product with 0 or 1 is exact: weights e^0 of averages.
     const bool unit = (a_size == 1) | (b_size == 1);
     const double own = ((a.v[i] == 0) | (b.v[i] == 0) | unit) ? 0 : rounded;
+    any_odd |= (finite(v) & ((own == 0) | (absolute(v) > kLeastWithResidue))) ? 0 : 1;
     const double e = a.e[i] * bm + b.e[i] * am + own;
     const double s = larger(a.lo[i], a.hi[i]);
     const double t = larger(b.lo[i], b.hi[i]);
@@ -145,6 +161,7 @@ int mul(int n, In a, In b, bool exact, Out o) {
     put(o, i, v, e, lo, hi, a.e[i] + b.e[i], s + t, seen);
   }
   if (any_odd == 0) return seen.flags();
+  if (!exact) repair_small_product(n, a, b, o);
   repair_infinite_product(n, a, b, o);
   return seen.flags() | kAnyAllowance | repair_vast_product(n, a, b, o);
 }

@@ -109,6 +109,12 @@ ASSAY_INLINE Mask vast(const VecIn& b) {
   return (b.e == 1 / 0.0) & (outer == 1 / 0.0) & (inner_limit(b) >= kLeastVast / 2) & vfinite(b.v);
 }
 
+/// Of a quotient by no more than 2^400 the bounds, relatively 2^-53 and more.
+ASSAY_INLINE Mask may_underflow(const VecIn& a) {
+  const Mask exactly_zero = (a.v == 0) & (a.e == 0) & (vlarger(a.lo, a.hi) == 0);
+  return ~((vabs(a.v) > 0x1p-560) | exactly_zero);
+}
+
 struct VecSides {
   Vec lo, hi;
 };
@@ -137,9 +143,17 @@ ASSAY_INLINE VecSides quotient_sides(const VecIn& a, const VecIn& b, Vec v, Vec 
     away = inward == 0 ? (sure ? grown : s) : away;
     toward = shrinks == 0 ? (sure ? shrunk : s) : toward;
   }
+  const Mask small = may_underflow(a) | ((v != 0) & (vabs(v) <= kLeastWithResidue));
+  const Vec lost = small & ((s > 0) | (t > 0)) ? splat(kLostBound) : zero;
+  if (!in_reach) {
+    away += lost;
+    toward += lost;
+  }
   away = away / reach * (1 + 0x1p-50);
   toward = toward / reach * (1 + 0x1p-50);
   if (!in_reach) {
+    away += lost;
+    toward += lost;
     const Mask still = (s == 0) & (t == 0);
     const Vec any_value = splat(0 / 0.0);
     away = reach > 0 ? away : any_value;
@@ -163,14 +177,15 @@ int div(int n, In x, In y, Out o) {
     const VecIn b = load_four(y, i, 4);
     const Vec least = (vabs(b.v) - b.e) - vlarger(b.lo, b.hi);
     const Vec most = vabs(a.v) + a.e + vlarger(a.lo, a.hi);
-    found |= ~((least > 0x1p-400) & (vabs(b.v) < 0x1p400) & (most < 0x1p400));
+    const Mask near = (least > 0x1p-400) & (vabs(b.v) < 0x1p400) & (most < 0x1p400);
+    found |= ~near | may_underflow(a);
   };
   // Every quantity finite, the divisor's sign known: none of the cases below.
   const auto plain = [&](const VecIn& a, int i) {
     const VecIn b = load_four(y, i, 4);
     const Vec v = a.v / b.v;
     const Vec p = v * b.v;
-    const Mask exact = (p == a.v) & (vproduct_residue(v, b.v, p) == 0) & vhas_residue(a.v);
+    const Mask exact = (p == a.v) & (vproduct_residue(v, b.v, p) == 0);
     const Vec vm = vabs(v) * (1 + 0x1p-50);
     const Vec bm = vabs(b.v) - b.e;
     const Vec in_e = b.e == 0 ? a.e : a.e + vm * b.e;
@@ -449,8 +464,9 @@ MatchTotals match(int n, In x, const double* got, const MatchFormat& format, uin
     const Mask both_nan = (a.v != a.v) & (g != g) & (wide == 0);
     const Mask same_infinity = (a.v == g) & ~vfinite(a.v) & (wide == 0);
     const Mask good = near | both_nan | same_infinity;
-    // A vast number is judged by its limit, and near the exact value by the last tier.
-    const Mask is_weak = (wide > 0.25 * vlarger(vabs(a.v), splat(format.weak_floor))) & ~vast(a);
+    // What has a limit is judged by it, and near the exact value by the last tier.
+    const Mask has_limit = (a.e == 1 / 0.0) & (a.lo != a.hi);
+    const Mask is_weak = (wide > 0.25 * vlarger(vabs(a.v), splat(format.weak_floor))) & ~has_limit;
     const Mask counts = near & ~is_weak & (dev > 0);
     const Vec over = vlarger(size - half, zero);
     const Vec used = counts ? over / dev : zero;

@@ -140,6 +140,26 @@ TEST(BeyondDouble, RowsOfBothSignsHaveNoBound) {
     EXPECT_EQ(wide("a * a - b * b", 1e200, 1e201, got, kNaive).no_bound, 1) << got;
 }
 
+/// Finite terms whose sum no double holds, beside an infinity of the other sign: the exact sum is
+/// that infinity, and NaN where a kernel's own partial sum overflows first.
+TEST(BeyondDouble, PartialSumsBesideAnInfinity) {
+  const std::vector<double> x{1.7e308, -kInfinity, 0, 0, 1.7e308};
+  for (const char* formula : {"sum(x, cols)", "mean(x, cols)"}) {
+    judged(wide_sum(formula, kSafe, x, -kInfinity), Outcome::pass, formula);
+    for (const double got : {kInfinity, kNan, 0.0})
+      judged(wide_sum(formula, kSafe, x, got), Outcome::mismatch, formula);
+    for (const double got : {-kInfinity, kNan})
+      EXPECT_EQ(wide_sum(formula, kNaive, x, got).outcome, Outcome::pass) << formula << got;
+  }
+  const Contract running = testing::wide_line("cumsum(x, cols)", kSafe);
+  const std::vector<double> line{1.7e308, 1.7e308, -kInfinity, 1};
+  EXPECT_EQ(
+      testing::judge_wide_line(running, line, {1.7e308, kInfinity, -kInfinity, -kInfinity}).outcome,
+      Outcome::pass);
+  EXPECT_EQ(testing::judge_wide_line(running, line, {1.7e308, kInfinity, kNan, -kInfinity}).outcome,
+            Outcome::mismatch);
+}
+
 TEST(BeyondDouble, ConditionsOnThem) {
   pair("where(a * a > b, 1, 2)", 1e200, 5, {1}, {2});
   pair("where(is_inf(a * b), a, 2 * a)", 1e200, 1e200, {1e200, 2e200}, {0, 3e200});

@@ -170,6 +170,39 @@ TEST(Quotient, OfSubnormalDoublesRounds) {
   }
 }
 
+/// Bounds below the smallest subnormal number are rounded, too, and outwards: an honest kernel's
+/// results next to f64's own smallest numbers.
+TEST(Quotient, NextToTheSmallestDoublesBoundsDoNotVanish) {
+  std::mt19937_64 random(4);
+  const auto judged = [](const char* formula, double a, double b, double got) {
+    return judge_pair(pair_contract("f64", formula, kSafe), DType::f64,
+                      round_to_bits(DType::f64, a), round_to_bits(DType::f64, b),
+                      round_to_bits(DType::f64, got))
+        .outcome;
+  };
+  const auto draw = [&](int exponent) {
+    return std::ldexp(1 + static_cast<double>(random() >> 11) * 0x1p-53, exponent);
+  };
+  const double a = 0x1.360c51da1763dp1022;  // a / b is off by 0.49 ulp, its third by as much
+  const double b = 0x1.2d01fdfec4c73p1022;
+  EXPECT_EQ(judged("a / b / 1.5461531721675222e+307", a, b, 0x1.7f3bfd178a81dp-1021),
+            Outcome::pass);
+  EXPECT_EQ(judged("a / b / 1.5461531721675222e+307", a, b, 0x1.7f3bfd178a830p-1021),
+            Outcome::mismatch);
+  for (int trial = 0; trial < 300; ++trial) {
+    const int step = trial % 5;
+    const double a = draw(1021);
+    const double b = draw(1021);
+    EXPECT_EQ(judged("a / b / b", a, b, a / b / b), Outcome::pass) << a << " " << b;
+    const double c = draw(-1022 + step);
+    const double d = draw(-3);
+    EXPECT_EQ(judged("a / (b * b * 1.1)", c, d, c / (d * d * 1.1)), Outcome::pass) << c << " " << d;
+    EXPECT_EQ(judged("a * b * 1.1 * b", c, d, c * d * 1.1 * d), Outcome::pass) << c << " " << d;
+    EXPECT_EQ(judged("(a * 3 / b) / b", c, d, c * 3 / d / d), Outcome::pass) << c << " " << d;
+    EXPECT_EQ(judged("a / b / b", a, b, a / b / b * (1 + 0x1p-40)), Outcome::mismatch) << a;
+  }
+}
+
 TEST(HoistedReciprocal, TheReportNamesTheRule) {
   Line line(line_contract("f32", "x / sum(x, cols)", kSafe), {3, 4});
   ASSERT_EQ(line({0.5f, 4 / 7.0f}).outcome, Outcome::mismatch);

@@ -22,34 +22,42 @@ inline Verdict wide(const std::string& formula, double a, double b, double got,
                     round_to_bits(DType::f64, b), round_to_bits(DType::f64, got));
 }
 
-inline Contract wide_row(const std::string& formula, const std::string& policy) {
+/// y of `shape`, of a formula over x[cols].
+inline Contract wide_row(const std::string& formula, const std::string& policy,
+                         const std::string& shape = "[1]") {
   return parse_contract(R"toml(
 name = "row"
 source = { cuda = "row_sum.cu", entry = "row" }
 sizes = { cols = { min = 0, max = 100000 } }
 launch = { grid = [1], block = ["32"] }
 args = [
-  { name = "y", kind = "output", dtype = "f64", shape = [1] },
   { name = "x", kind = "input", dtype = "f64", shape = ["cols"] },
-]
-[formula]
-y = ")toml" + formula + "\"\n" +
-                            policy,
+  { name = "y", kind = "output", dtype = "f64", shape = )toml" +
+                            shape + " },\n]\n[formula]\ny = \"" + formula + "\"\n" + policy,
                         std::string(ASSAY_SOURCE_DIR) + "/kernels_under_test/kernels/row.toml");
 }
 
-/// One element of f64: y = formula of x[cols].
-inline Verdict wide_sum(const std::string& formula, const std::string& policy,
-                        const std::vector<double>& x, double got) {
-  const Contract contract = wide_row(formula, policy);
+inline Contract wide_line(const std::string& formula, const std::string& policy) {
+  return wide_row(formula, policy, "[\"cols\"]");
+}
+
+inline Verdict judge_wide_line(const Contract& contract, const std::vector<double>& x,
+                               const std::vector<double>& got) {
   Experiment e(contract);
   const auto cols = static_cast<int64_t>(x.size());
   e.the_case.sizes["cols"] = cols;
   e.put("x", {cols}, DType::f64, x);
   const Instance instance = e.instance();
   FakeRun run(instance);
-  run.set("y", 0, round_to_bits(DType::f64, got));
+  for (size_t k = 0; k < got.size(); ++k)
+    run.set("y", static_cast<int64_t>(k), round_to_bits(DType::f64, got[k]));
   return Judge(contract).judge(instance, run);
+}
+
+/// One element of f64: y = formula of x[cols].
+inline Verdict wide_sum(const std::string& formula, const std::string& policy,
+                        const std::vector<double>& x, double got) {
+  return judge_wide_line(wide_row(formula, policy), x, {got});
 }
 
 inline void judged(const Verdict& v, Outcome expected, const std::string& what) {
