@@ -136,6 +136,7 @@ int mul(int n, In a, In b, bool exact, Out o) {
 #pragma GCC ivdep
   for (int i = 0; i < n; ++i) {
     const double v = a.v[i] * b.v[i];
+    any_odd |= finite(v) ? 0 : 1;
     const double a_size = absolute(a.v[i]);
     const double b_size = absolute(b.v[i]);
     const double am = a_size + a.e[i];
@@ -144,7 +145,7 @@ int mul(int n, In a, In b, bool exact, Out o) {
     // A product with 0 or 1 is exact: weights e^0 of averages.
     const bool unit = (a_size == 1) | (b_size == 1);
     const double own = ((a.v[i] == 0) | (b.v[i] == 0) | unit) ? 0 : rounded;
-    any_odd |= (finite(v) & ((own == 0) | (absolute(v) > kLeastWithResidue))) ? 0 : 1;
+    any_odd |= bits_of(absolute(v) > kLeastWithResidue ? 0 : own);
     const double e = a.e[i] * bm + b.e[i] * am + own;
     const double s = larger(a.lo[i], a.hi[i]);
     const double t = larger(b.lo[i], b.hi[i]);
