@@ -80,8 +80,8 @@ void NodeWork::special_value() {
     const bool moved = lo != 0 || hi != 0;
     out[k] = nan ? std::isnan(a.v[k]) : std::isinf(a.v[k]);
     status[k] = kKnown;
-    if (std::isnan(lo) || std::isnan(hi))
-      status[k] = kUndefined;
+    if (std::isnan(lo) || std::isnan(hi) || (std::isinf(lo) && std::isinf(hi)))
+      status[k] = kUndefined;  // NaN, perhaps
     else if (!nan && moved && std::isfinite(a.v[k]) && reach > largest)
       status[k] = kEither;  // it may have overflowed
   }

@@ -149,7 +149,10 @@ class NodeWork::FunctionBlock {
     const double bound =
         info_.exact ? 0 : published_bound(table_, 0x1p1000, 0x1p1000, std::fabs(near), rounding_);
     const double own = errs_ ? bound + rounding_.eta : 0;
-    const double slack = own + 2 * std::fabs(near) * 0x1p-45;
+    // What e^x is said to be off by (kVastDeviation) no kernel's finite e^x is.
+    const double inner = a.v[k] > 0 ? a.lo[k] : a.hi[k];
+    const bool off = inner < rows::kVastDeviation * std::fabs(a.v[k]) && std::isinf(far);
+    const double slack = own + 2 * std::fabs(near) * 0x1p-45 + (off ? std::fabs(o.v[k] - near) : 0);
     o.v[k] = near;
     o.e[k] = (std::fabs(far - near) + slack) * rows::kOutward;
     o.lo[k] = o.hi[k] = std::isinf(far) ? slack : o.e[k] + slack;
@@ -186,6 +189,8 @@ class NodeWork::FunctionBlock {
       o.lo[k] = o.hi[k] = kNan;
       return;
     }
+    if (reach == 0 && leaves_range(x, b.v[k], v))
+      return put_vast(k, v < 0, rows::kLeastVastDeviation, o);
     if (!std::isfinite(v)) return not_finite(k, x, reach, a.lo[k] + a.hi[k], o);
     o.e[k] = (from_e + own_[k]) * rows::kOutward;
     // Each end errs by itself: one may be infinite.
@@ -209,18 +214,30 @@ class NodeWork::FunctionBlock {
     return !std::isnan(published_bound(table_, least, std::fabs(x) + reach, 1, rounding_));
   }
 
+  /// The function of numbers is infinite in double, and not in truth: of the functions that have
+  /// poles, logarithms are negative there, 1/sqrt falls, and a power's base is 0.
+  bool leaves_range(double x, double y, double v) const {
+    const bool numbers = std::isfinite(x) && (info_.arguments == 1 || std::isfinite(y));
+    const bool grows = info_.shape == Shape::increasing && v > 0;
+    return std::isinf(v) && numbers && x != 0 && (grows || info_.arguments == 2);
+  }
+
+  static void put_vast(int k, bool negative, double deviation, rows::Out o) {
+    const double inner = rows::kVastExponential * deviation;
+    o.v[k] = negative ? -rows::kVastExponential : rows::kVastExponential;
+    o.e[k] = kInfinity;
+    o.lo[k] = negative ? kInfinity : inner;
+    o.hi[k] = negative ? inner : kInfinity;
+  }
+
   /// An infinity or NaN binds only a kernel whose argument is the exact one, or lies outside the
   /// domain like all of its enclosure: the logarithm of what may be 0 has no bound.
   void not_finite(int k, double x, double reach, double deviation, rows::Out o) const {
     const bool outside = monotonic() && reach != 0 && std::isnan(o.v[k]) &&
                          std::isnan(end_[kDown][k]) && std::isnan(end_[kUp][k]);
     const bool grows = info_.shape == Shape::increasing && std::isfinite(x) && o.v[k] == kInfinity;
-    if (grows && reach != 0 && end_[kDown][k] >= rows::kVastExponential) {
-      o.v[k] = rows::kVastExponential;
-      o.e[k] = o.hi[k] = kInfinity;
-      o.lo[k] = rows::kVastExponential * rows::kVastDeviation;
-      return;
-    }
+    if (grows && reach != 0 && end_[kDown][k] >= rows::kVastExponential)
+      return put_vast(k, false, rows::kVastDeviation, o);
     const bool binds = reach == 0 || !std::isfinite(x) || outside;
     o.e[k] = 0;
     o.lo[k] = o.hi[k] = binds ? deviation - deviation : kNan;

@@ -31,7 +31,7 @@ class RunningSum {
     error_ = (error_ + e + (std::isfinite(total_) ? lost : 0)) * rows::kOutward;
     lo_ = (lo_ + lo) * rows::kOutward;
     hi_ = (hi_ + hi) * rows::kOutward;
-    finite_ = finite_ && std::isfinite(v);
+    if (!std::isfinite(v)) special_ += v;
     if (std::isfinite(v)) {
       up_ = (up_ + std::max(0.0, v + hi + e)) * rows::kOutward;
       down_ = (down_ + std::max(0.0, lo + e - v)) * rows::kOutward;
@@ -44,12 +44,12 @@ class RunningSum {
   }
 
   void put(double& v, double& e, double& lo, double& hi) const {
-    v = total_;
-    e = std::isfinite(total_) ? error_ : 0;
-    if (!std::isfinite(total_)) {
+    v = special_ == 0 ? total_ : special_;
+    e = std::isfinite(v) ? error_ : 0;
+    if (!std::isfinite(v)) {
       // Finite terms whose sum leaves double's range: the order of adding decides.
-      const bool meets = settings_.widen && (total_ > 0 ? down_ : up_) >= limit_;
-      lo = hi = finite_ || meets ? kNan : (lo_ + hi_) - (lo_ + hi_);
+      const bool meets = settings_.widen && (v > 0 ? down_ : up_) >= limit_;
+      lo = hi = special_ == 0 || meets ? kNan : (lo_ + hi_) - (lo_ + hi_);
       return;
     }
     const double all = magnitude_ + std::max(lo_, hi_);
@@ -86,7 +86,7 @@ class RunningSum {
   double down_ = 0;
   double magnitude_ = 0;
   double quantum_ = kInfinity;  ///< all terms are multiples of it; 0: none is known
-  bool finite_ = true;          ///< so are all terms
+  double special_ = 0;          ///< sum of the terms that are no numbers
   int64_t terms_ = 0;
 };
 

@@ -127,9 +127,9 @@ void NodeWork::total() {
     const Shape& shape = shapes[static_cast<size_t>(k)];
     const double growth = errs() ? shape.growth() : 0;
     const double flushed = settings.flush && errs() ? shape.terms * rounding.min_normal : 0;
-    const bool vast = rows::vast_limit(written.v[k], element(written.e, k), element(written.lo, k),
-                                       element(written.hi, k)) > 0;
-    if (!std::isfinite(written.v[k]) || vast) {
+    const bool limited = rows::limited(written.v[k], element(written.e, k), element(written.lo, k),
+                                       element(written.hi, k));
+    if (!std::isfinite(written.v[k]) || limited) {
       lo[k] = element(written.lo, k);
       hi[k] = element(written.hi, k);
       // Finite terms of the other sign may overflow before they meet it.

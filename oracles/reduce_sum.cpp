@@ -20,6 +20,14 @@ bool any_unknown(const Row& row) {
          std::any_of(row.e, row.e + row.n, [](double e) { return std::isinf(e); });
 }
 
+/// The infinity or NaN that terms which are no numbers make, whatever the others add up to.
+double special_total(const Row& row) {
+  double total = 0;
+  for (int64_t k = 0; k < row.n; ++k)
+    if (!std::isfinite(row.v[k])) total += row.v[k];
+  return total;
+}
+
 double quantum_of(const Row& row) {
   double least = kInfinity;
   for (int64_t k = 0; k < row.n; ++k) least = std::min(least, rows::quantum(row.v[k]));
@@ -123,7 +131,10 @@ Element Reducer::sum(const Row& row) const {
 Element Reducer::not_finite(const Row& row, Element out, double reach) const {
   out.lo = out.hi = reach - reach;  // 0, or NaN when a term might have overflowed
   // Finite terms whose sum leaves double's range: the order of adding decides.
-  if (all_finite(row)) out.lo = out.hi = kNan;
+  if (all_finite(row))
+    out.lo = out.hi = kNan;
+  else
+    out.v = special_total(row);
   if (!settings_.widen || std::isnan(out.v)) return out;
   if (may_meet_opposite_infinity(row, out.v)) out.lo = out.hi = kNan;
   return out;

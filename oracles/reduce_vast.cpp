@@ -28,12 +28,16 @@ Term term_at(const Row& row, int64_t k) {
   return {row.v[k], e + lo, e + hi, rows::vast_limit(row.v[k], e, lo, hi)};
 }
 
-/// A vast number of that sign, neither the exact value nor a correct kernel's nearer to 0.
-Element vast_element(bool negative, double limit) {
-  const double size = std::min(limit, rows::kVastExponential);
-  const double inner = size * rows::kVastDeviation;
+/// A number of that sign, of which neither the exact value nor a correct kernel's is nearer to 0
+/// than size - inner, by which a finite kernel's may be off.
+Element limited_element(bool negative, double size, double inner) {
   return negative ? Element{-size, kInfinity, kInfinity, inner}
                   : Element{size, kInfinity, inner, kInfinity};
+}
+
+Element vast_element(bool negative, double limit, double deviation = rows::kVastDeviation) {
+  const double size = std::min(limit, rows::kVastExponential);
+  return limited_element(negative, size, size * deviation);
 }
 
 constexpr Element kNoBound{0, 0, kNan, kNan};
@@ -41,10 +45,12 @@ constexpr Element kIsNan{kNan, 0, 0, 0};
 
 }  // namespace
 
-/// At least the sum of the limits, less what terms of the other sign take from it.
+/// At least the sum of the limits, less what terms of the other sign take from it. A kernel's that
+/// is finite is made of terms that are, below 2^1025.
 Element Reducer::vast_sum(const Row& row) const {
   double limits[2] = {0, 0};   // of positive and of negative ones
   double against[2] = {0, 0};  // how far the others may lie below, and above 0
+  double inner = 0;            // what a finite kernel's terms may be off by
   for (int64_t k = 0; k < row.n; ++k) {
     const Term t = term_at(row, k);
     // NaN stays NaN whatever is added.
@@ -52,10 +58,14 @@ Element Reducer::vast_sum(const Row& row) const {
     if (t.limit > 0) {
       double& limit = limits[t.v < 0 ? 1 : 0];
       limit = std::min(limit + t.limit, rows::kVastExponential);
+      inner += std::fabs(t.v) - t.limit;
       continue;
     }
     against[0] += std::max(0.0, t.below - t.v);
     against[1] += std::max(0.0, t.v + t.above);
+    inner += std::isinf(t.above)   ? t.below
+             : std::isinf(t.below) ? t.above
+                                   : std::max(t.below, t.above);
   }
   const bool negative = limits[1] > 0;
   const double taken = against[negative ? 1 : 0];
@@ -65,8 +75,10 @@ Element Reducer::vast_sum(const Row& row) const {
   const double limit = (limits[negative ? 1 : 0] * (1 - 2 * relative) - taken * (1 + 2 * relative) -
                         flushed(row.n)) *
                        (1 - 0x1p-40);
-  if (!known || overflows || limit < rows::kLeastVast) return kNoBound;
-  return vast_element(negative, limit);
+  if (!known || overflows) return kNoBound;
+  inner +=
+      rows::kVastExponential * std::max(rows::kLeastVastDeviation, rows::kVastSpread * relative);
+  return limited_element(negative, limit + inner, inner * (1 + 0x1p-40));
 }
 
 /// Finite terms whose sum is no double: added again, scaled by 2^-64, which their count cannot
@@ -91,9 +103,10 @@ Element Reducer::far_sum(const Row& row) const {
   if (!std::isfinite(e) || !std::isfinite(lo) || !std::isfinite(hi)) return kNoBound;
   Element out{s.v * unit, e * unit * rows::kOutward, lo * unit, hi * unit};
   if (!std::isfinite(out.v)) {
-    const double limit = (std::fabs(s.v) - e - std::max(lo, hi)) * (1 - 0x1p-40) * unit;
+    const double spread = e + std::max(lo, hi);
+    const double limit = (std::fabs(s.v) - spread) * (1 - 0x1p-40) * unit;
     if (!(limit >= rows::kLeastVast)) return kNoBound;
-    out = vast_element(s.v < 0, limit);
+    out = vast_element(s.v < 0, limit, rows::vast_deviation(spread / std::fabs(s.v)));
   }
   if (settings_.widen) overflow(row, out);
   return out;

@@ -129,8 +129,8 @@ Element Reducer::running_mean(const Row& row) const {
     Element total = not_finite(row, {s.v, s.e, 0, 0}, s.lo + s.hi);
     // A mean that was infinite makes inf - inf of the next update, and a merge by the difference
     // with nothing inf x 0.
-    if (std::isinf(s.v)) total.lo = total.hi = kNan;
-    return {out.v, 0, total.lo, total.hi};
+    if (std::isinf(total.v)) total.lo = total.hi = kNan;
+    return {total.v, 0, total.lo, total.hi};
   }
   out.e = (s.e / n + std::fabs(out.v) * 0x1p-52) * rows::kOutward;
   out.lo = s.lo / n * rows::kOutward;

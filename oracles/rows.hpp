@@ -34,12 +34,27 @@ inline constexpr double kLeastVast = 1;
 inline constexpr double kVastExponential = 0x1p1016;
 /// The inner deviation of such numbers, relative to v.
 inline constexpr double kVastDeviation = 0x1p-8;
+/// That of what finite numbers give beyond double: as far as they are off, relatively, times 2^10
+/// (what has a finite value in a kernel is below 2^1025, v is 2^1016), and this at least, for what
+/// is rounded afterwards; at most the second.
+inline constexpr double kVastSpread = 0x1p10;
+inline constexpr double kLeastVastDeviation = 0x1p-32;
+inline constexpr double kMostVastDeviation = 0x1p-2;
+inline double vast_deviation(double relative_spread) {
+  return std::clamp(kVastSpread * relative_spread, kLeastVastDeviation, kMostVastDeviation);
+}
 
 /// The inner limit of a correct kernel's |value|; 0 for what is not vast.
 inline double vast_limit(double v, double e, double lo, double hi) {
   const double limit = std::fabs(v) - (v > 0 ? lo : hi);
   const bool open = e == HUGE_VAL && (v > 0 ? hi : lo) == HUGE_VAL;
   return open && limit >= kLeastVast / 2 && std::isfinite(v) ? limit : 0;
+}
+
+/// A limit on one side alone: neither the exact value nor a correct kernel's is beyond it, whatever
+/// its size. What is vast is so limited.
+inline bool limited(double v, double e, double lo, double hi) {
+  return e == HUGE_VAL && (lo == HUGE_VAL) != (hi == HUGE_VAL) && std::isfinite(v);
 }
 
 /// The oracle's own error where a deviation says how far a correct kernel's value is from v: a vast

@@ -4,6 +4,10 @@
 
 constexpr double kHalfUlp = 0x1p-53;  // of double: |round(x) - x| <= kHalfUlp |x|
 constexpr double kTiny = 0x1p-1060;   // covers underflow of a product of doubles
+/// Covers what a bound loses where it is subnormal: half of 2^-1074 at each of a few operations.
+constexpr double kLostBound = 0x1p-1071;
+/// Of a product that is no larger the residue, below 2^-107 of it, may underflow.
+constexpr double kLeastWithResidue = 0x1p-960;
 
 inline double absolute(double x) { return __builtin_fabs(x); }
 inline double larger(double a, double b) { return a > b ? a : b; }
@@ -72,10 +76,9 @@ int add(int n, In a, In b, Out o) {
     const double lo = a.lo[i] + b.lo[i];
     const double hi = a.hi[i] + b.hi[i];
     put(o, i, v, in_e + lost, lo, hi, in_e, lo + hi, seen);
-    far |= finite(in_e) ? 0 : 1;
+    far |= finite(in_e + v) ? 0 : 1;
   }
-  if (far != 0) repair_vast_sum(n, a, b, 1, o);
-  return seen.flags();
+  return seen.flags() | (far != 0 ? repair_vast_sum(n, a, b, o) : 0);
 }
 
 int sub(int n, In a, In b, Out o) {
@@ -89,10 +92,9 @@ int sub(int n, In a, In b, Out o) {
     const double lo = a.lo[i] + b.hi[i];
     const double hi = a.hi[i] + b.lo[i];
     put(o, i, v, in_e + lost, lo, hi, in_e, lo + hi, seen);
-    far |= finite(in_e) ? 0 : 1;
+    far |= finite(in_e + v) ? 0 : 1;
   }
-  if (far != 0) repair_vast_sum(n, a, b, -1, o);
-  return seen.flags();
+  return seen.flags() | (far != 0 ? repair_vast_sum(n, a, b, o) : 0);
 }
 
 /// Infinity times what may be 0 or of either sign in a correct kernel: any value, NaN included. An
@@ -108,6 +110,20 @@ inline void repair_infinite_product(int n, In a, In b, Out o) {
     const double both = o.lo[i] + o.hi[i];
     if ((a_infinite && may_vanish(b, i)) || (b_infinite && may_vanish(a, i)) || both != both)
       o.lo[i] = o.hi[i] = 0 / 0.0;
+  }
+}
+
+/// The deviations of products next to 0, which are products too, may have underflowed.
+inline void repair_small_product(int n, In a, In b, Out o) {
+  const auto zero = [](In x, int i) {
+    return x.v[i] == 0 && x.e[i] == 0 && x.lo[i] == 0 && x.hi[i] == 0;
+  };
+  for (int i = 0; i < n; ++i) {
+    const double dev = larger(a.lo[i], a.hi[i]) + larger(b.lo[i], b.hi[i]);
+    const bool small = absolute(o.v[i]) <= kLeastWithResidue;
+    if (!small || !(dev > 0) || zero(a, i) || zero(b, i)) continue;
+    o.lo[i] += kLostBound;
+    o.hi[i] += kLostBound;
   }
 }
 
@@ -129,6 +145,7 @@ int mul(int n, In a, In b, bool exact, Out o) {
     // A product with 0 or 1 is exact: weights e^0 of averages.
     const bool unit = (a_size == 1) | (b_size == 1);
     const double own = ((a.v[i] == 0) | (b.v[i] == 0) | unit) ? 0 : rounded;
+    any_odd |= bits_of(absolute(v) > kLeastWithResidue ? 0 : own);
     const double e = a.e[i] * bm + b.e[i] * am + own;
     const double s = larger(a.lo[i], a.hi[i]);
     const double t = larger(b.lo[i], b.hi[i]);
@@ -144,11 +161,10 @@ int mul(int n, In a, In b, bool exact, Out o) {
     any_odd |= (finite(e) & (lo + hi == lo + hi)) ? 0 : 1;
     put(o, i, v, e, lo, hi, a.e[i] + b.e[i], s + t, seen);
   }
-  if (any_odd != 0) {
-    repair_infinite_product(n, a, b, o);
-    repair_vast_product(n, a, b, o);
-  }
-  return seen.flags() | (any_odd != 0 ? kAnyAllowance : 0);
+  if (any_odd == 0) return seen.flags();
+  if (!exact) repair_small_product(n, a, b, o);
+  repair_infinite_product(n, a, b, o);
+  return seen.flags() | kAnyAllowance | repair_vast_product(n, a, b, o);
 }
 
 int neg(int n, In a, Out o) {
@@ -275,7 +291,8 @@ int sqrt(int n, In a, double least, Out o) {
     const double x = a.v[i];
     const double v = __builtin_sqrt(x);
     const double p = v * v;
-    const bool exact = (p == x) & (product_residue(v, v, p) == 0);
+    const bool exact =
+        (p == x) & (product_residue(v, v, p) == 0) & ((x > kLeastWithResidue) | (x == 0));
     const double slack = v * 0x1p-51;
     const double below = larger(x - a.e[i], larger(least, 0));
     const double spread =
@@ -286,7 +303,12 @@ int sqrt(int n, In a, double least, Out o) {
     const double top = __builtin_sqrt(x + a.e[i] + a.hi[i]);
     const double any = 0 / 0.0;
     const double hi = dev == 0 ? 0 : end < 0 ? any : top - v + slack;
-    const double lo = dev == 0 ? 0 : end < 0 ? any : v - __builtin_sqrt(end) + slack;
+    // Next to the least argument the exact one may be above v's, the kernel's not below that.
+    const double clear = x - a.e[i] - a.lo[i];
+    const double near = larger(least, 0) + a.lo[i];
+    const double most = x + a.e[i] < near ? x + a.e[i] : near;
+    const double from = clear < least ? larger(v, __builtin_sqrt(most)) : v;
+    const double lo = dev == 0 ? 0 : end < 0 ? any : from - __builtin_sqrt(end) + slack;
     put(o, i, v, e, lo, hi, a.e[i], root_taint(x, a.e[i], a.hi[i], dev), seen);
     far |= finite(a.e[i]) ? 0 : 1;
   }
@@ -392,19 +414,24 @@ inline double summation_error(int64_t n) {
   return n <= 1 ? 0 : (static_cast<double>(n / 8) + 4) * kHalfUlp * (1 + 0x1p-20);
 }
 
-/// All terms are multiples of q = power_below(magnitude) 2 / limit, so that magnitude < limit q.
+/// All terms are multiples of q = power_below(magnitude) 2 / limit, so that magnitude < limit q:
+/// sizes below 2^52 q plus that number round to multiples of q, larger doubles are multiples of it.
 inline bool all_multiples(int64_t n, const double* v, double magnitude, double limit) {
   const double q = power_below(magnitude) * 2 / limit;
-  const double grid = q * 0x1.8p52;
+  const double grid = q * 0x1p52;
   if (!(q > 0x1p-1022)) return false;
+  const auto is_none = [grid](double x) {
+    const double size = absolute(x);
+    return (size < grid) & ((size + grid) - grid != size);
+  };
   int64_t i = 0;
   for (; i + 64 <= n; i += 64) {
     int bad = 0;
-    for (int k = 0; k < 64; ++k) bad += (v[i + k] + grid) - grid != v[i + k];
+    for (int k = 0; k < 64; ++k) bad += is_none(v[i + k]) ? 1 : 0;
     if (bad != 0) return false;
   }
   for (; i < n; ++i)
-    if ((v[i] + grid) - grid != v[i]) return false;
+    if (is_none(v[i])) return false;
   return true;
 }
 

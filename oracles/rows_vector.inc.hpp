@@ -99,22 +99,30 @@ ASSAY_INLINE Vec vproduct_residue(Vec a, Vec b, Vec p) {
   return ((ah * bh - p) + ah * bl + al * bh) + al * bl;
 }
 
+/// What the residue of a product so large holds is no less than the smallest subnormal number.
+ASSAY_INLINE Mask vhas_residue(Vec p) { return (vabs(p) > kLeastWithResidue) | (p == 0); }
+
 /// rows::vast_limit, for four.
 ASSAY_INLINE Vec inner_limit(const VecIn& b) { return vabs(b.v) - (b.v > 0 ? b.lo : b.hi); }
 ASSAY_INLINE Mask vast(const VecIn& b) {
   const Vec outer = b.v > 0 ? b.hi : b.lo;
-  return (b.e == 1 / 0.0) & (outer == 1 / 0.0) & (inner_limit(b) >= kLeastVast / 2) &
-         vfinite(b.v);
+  return (b.e == 1 / 0.0) & (outer == 1 / 0.0) & (inner_limit(b) >= kLeastVast / 2) & vfinite(b.v);
+}
+
+/// Of a quotient by no more than 2^400 the bounds, relatively 2^-53 and more.
+ASSAY_INLINE Mask may_underflow(const VecIn& a) {
+  const Mask exactly_zero = (a.v == 0) & (a.e == 0) & (vlarger(a.lo, a.hi) == 0);
+  return ~((vabs(a.v) > 0x1p-560) | exactly_zero);
 }
 
 struct VecSides {
   Vec lo, hi;
 };
 
-/// What a quotient v = a / b may deviate by: (a + s)/(b + t) - a/b = (s - (a/b) t)/(b + t). Away from
-/// 0 by a larger dividend and a smaller divisor, towards it the other way; a divisor that grows, if to
-/// infinity, takes at most the quotient itself: |exact| <= vm + spread. `in_reach`: the divisor is
-/// known to stay on its side of 0.
+/// What a quotient v = a / b may deviate by: (a + s)/(b + t) - a/b = (s - (a/b) t)/(b + t). Away
+/// from 0 by a larger dividend and a smaller divisor, towards it the other way; a divisor that
+/// grows, if to infinity, takes at most the quotient itself: |exact| <= vm + spread. `in_reach`:
+/// the divisor is known to stay on its side of 0.
 template <bool in_reach>
 ASSAY_INLINE VecSides quotient_sides(const VecIn& a, const VecIn& b, Vec v, Vec vm, Vec spread,
                                      Vec bm) {
@@ -135,9 +143,17 @@ ASSAY_INLINE VecSides quotient_sides(const VecIn& a, const VecIn& b, Vec v, Vec 
     away = inward == 0 ? (sure ? grown : s) : away;
     toward = shrinks == 0 ? (sure ? shrunk : s) : toward;
   }
+  const Mask small = may_underflow(a) | ((v != 0) & (vabs(v) <= kLeastWithResidue));
+  const Vec lost = small & ((s > 0) | (t > 0)) ? splat(kLostBound) : zero;
+  if (!in_reach) {
+    away += lost;
+    toward += lost;
+  }
   away = away / reach * (1 + 0x1p-50);
   toward = toward / reach * (1 + 0x1p-50);
   if (!in_reach) {
+    away += lost;
+    toward += lost;
     const Mask still = (s == 0) & (t == 0);
     const Vec any_value = splat(0 / 0.0);
     away = reach > 0 ? away : any_value;
@@ -161,7 +177,8 @@ int div(int n, In x, In y, Out o) {
     const VecIn b = load_four(y, i, 4);
     const Vec least = (vabs(b.v) - b.e) - vlarger(b.lo, b.hi);
     const Vec most = vabs(a.v) + a.e + vlarger(a.lo, a.hi);
-    found |= ~((least > 0x1p-400) & (vabs(b.v) < 0x1p400) & (most < 0x1p400));
+    const Mask near = (least > 0x1p-400) & (vabs(b.v) < 0x1p400) & (most < 0x1p400);
+    found |= ~near | may_underflow(a);
   };
   // Every quantity finite, the divisor's sign known: none of the cases below.
   const auto plain = [&](const VecIn& a, int i) {
@@ -179,11 +196,12 @@ int div(int n, In x, In y, Out o) {
   };
   each_four_or_plain(n, x, odd, plain, [&](const VecIn& a, int i, int count) {
     const VecIn b = load_four(y, i, count);
-    far |= ~vfinite(a.e);
     const Vec v = a.v / b.v;
+    far |= ~vfinite(a.e) | (~vfinite(v) & vfinite(a.v) & (b.v != 0) & (v == v));
     const Vec p = v * b.v;
     const Mask by_infinity = (v == 0) & ~vfinite(b.v);  // an exact 0, whose product would be NaN
-    const Mask exact = by_infinity | ((p == a.v) & (vproduct_residue(v, b.v, p) == 0));
+    const Mask exact =
+        by_infinity | ((p == a.v) & (vproduct_residue(v, b.v, p) == 0) & vhas_residue(a.v));
     const Vec vm = vabs(v) * (1 + 0x1p-50);
     const Vec bm = vabs(b.v) - b.e;
     const Vec in_e = b.e == 0 ? a.e : a.e + vm * b.e;
@@ -209,8 +227,7 @@ int div(int n, In x, In y, Out o) {
     const Vec hi = vanishes ? near : no_number ? any_value : sides.hi;
     vput(o, i, count, v, all_e, lo, hi, a.e + b.e, decides, seen);
   });
-  if (any(far)) repair_vast_quotient(n, x, y, o);
-  return seen.flags();
+  return seen.flags() | (any(far) ? repair_vast_quotient(n, x, y, o) : 0);
 }
 
 /// exp_core, for four.
@@ -374,7 +391,8 @@ int settle(int n, In x, const Rounding& r, double* lo, double* hi) {
     const Mask exact = fits & normal & (a.e == 0) & (wide == 0) & (m <= r.largest);
     const Mask plain = ~vfinite(a.v) | (exact & (once | (a.v == 0)));
     // Rounding is monotonic: each end errs by itself.
-    const Vec known = vast(a) ? zero : a.e;
+    const Mask limited = (a.e == infinity) & ((a.lo == infinity) ^ (a.hi == infinity));
+    const Vec known = limited ? zero : a.e;
     const auto rounded = [&](Vec by) {
       return (by + (plain
                         ? zero
@@ -446,10 +464,9 @@ MatchTotals match(int n, In x, const double* got, const MatchFormat& format, uin
     const Mask both_nan = (a.v != a.v) & (g != g) & (wide == 0);
     const Mask same_infinity = (a.v == g) & ~vfinite(a.v) & (wide == 0);
     const Mask good = near | both_nan | same_infinity;
-    // Beyond the format a vast number is judged by its limit: infinity alone is right.
-    const Mask no_number = (a.e == 1 / 0.0) & (inner_limit(a) > format.largest);
-    const Mask is_weak =
-        (wide > 0.25 * vlarger(vabs(a.v), splat(format.weak_floor))) & ~no_number;
+    // What has a limit is judged by it, and near the exact value by the last tier.
+    const Mask has_limit = (a.e == 1 / 0.0) & (a.lo != a.hi);
+    const Mask is_weak = (wide > 0.25 * vlarger(vabs(a.v), splat(format.weak_floor))) & ~has_limit;
     const Mask counts = near & ~is_weak & (dev > 0);
     const Vec over = vlarger(size - half, zero);
     const Vec used = counts ? over / dev : zero;

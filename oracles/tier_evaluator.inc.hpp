@@ -51,7 +51,9 @@ class TierEvaluator : public ExactTier {
     m.value = T::to_double(x.v);
     m.beyond = m.infinite == 0 && std::isinf(m.value);
     if (m.beyond) m.value = std::copysign(std::numeric_limits<double>::max(), m.value);
-    m.value_error = upwards(x.e);
+    // Next to a number beyond double its error may be beyond it, too.
+    const bool certain = m.beyond && x.e < size_of(T::to_bound(x.v)) / 2;
+    m.value_error = certain ? std::numeric_limits<double>::max() : upwards(x.e);
     if (m.nan || m.infinite != 0 || !std::isfinite(cell.value)) return m;
     const Element over = distance(exact(cell.value), x, {cell.below, hi});
     const Element under = distance(x, exact(cell.value), {cell.above, lo});
@@ -115,18 +117,28 @@ class TierEvaluator : public ExactTier {
   }
 
   static Bound size_of(const Bound& x) { return x < 0 ? Bound(-x) : x; }
-  static Bound outward(Bound e) { return e * (1 + 0x1p-46L); }
+  /// 0 times what is not known is not known either.
+  static Bound outward(Bound e) {
+    return e == e ? Bound(e * (1 + 0x1p-46L)) : std::numeric_limits<Bound>::infinity();
+  }
   static Bound size(const Element& x) { return size_of(T::to_bound(x.v)) * (1 + 0x1p-50L) + x.e; }
 
-  static Element settle_special(Element r, Bound in_error) {
-    if (T::is_nan(r.v) || T::infinity(r.v) != 0) r.e = in_error - in_error;
+  static bool special(const Num& x) { return T::is_nan(x) || T::infinity(x) != 0; }
+
+  /// An infinity or NaN is exact, unless it is made of what is not, or of numbers (`numbers`): then
+  /// the exact value is a number beyond this tier's.
+  static Element settle_special(Element r, Bound in_error, bool numbers) {
+    if (!special(r.v)) return r;
+    const bool known = !numbers && in_error - in_error == 0;
+    r.e = known ? Bound(0) : std::numeric_limits<Bound>::infinity();
     return r;
   }
 
   static Element add(const Element& a, const Element& b) {
     const Num s = T::add(a.v, b.v);
     const Bound e = a.e + b.e + rounding(s, T::exact_sum(a.v, b.v, s));
-    return settle_special({s, e == 0 ? Bound(0) : outward(e)}, a.e + b.e);
+    return settle_special({s, e == 0 ? Bound(0) : outward(e)}, a.e + b.e,
+                          !special(a.v) && !special(b.v));
   }
   static Element negated(const Element& a) { return {T::negate(a.v), a.e}; }
   static Element sub(const Element& a, const Element& b) { return add(a, negated(b)); }
@@ -135,7 +147,8 @@ class TierEvaluator : public ExactTier {
     const Num p = T::mul(a.v, b.v);
     const Bound spread = a.e == 0 && b.e == 0 ? Bound(0) : Bound(a.e * size(b) + b.e * size(a));
     const Bound e = spread + rounding(p, T::exact_product(a.v, b.v));
-    return settle_special({p, e == 0 ? Bound(0) : outward(e)}, a.e + b.e);
+    return settle_special({p, e == 0 ? Bound(0) : outward(e)}, a.e + b.e,
+                          !special(a.v) && !special(b.v));
   }
 
   static Element div(const Element& a, const Element& b) {
@@ -148,7 +161,8 @@ class TierEvaluator : public ExactTier {
     }
     const bool is_exact = T::infinity(b.v) != 0 || T::exact_quotient(a.v, b.v, q);
     const Bound e = spread + rounding(q, is_exact);
-    return settle_special({q, e == 0 ? Bound(0) : outward(e)}, a.e + b.e);
+    return settle_special({q, e == 0 ? Bound(0) : outward(e)}, a.e + b.e,
+                          !special(a.v) && !special(b.v) && !T::is_zero(b.v));
   }
 
   static Element root(const Element& a) {
@@ -162,7 +176,7 @@ class TierEvaluator : public ExactTier {
       spread = below > 0 ? Bound(a.e / (2 * sqrt(below))) : Bound(sqrt(Bound(2 * a.e + x)));
     }
     const Bound e = spread + rounding(r, T::exact_root(a.v, r));
-    return settle_special({r, e == 0 ? Bound(0) : outward(e)}, a.e);
+    return settle_special({r, e == 0 ? Bound(0) : outward(e)}, a.e, false);
   }
 
   static Element function(const Node& node, const Element& x, const Element& y) {
@@ -175,7 +189,10 @@ class TierEvaluator : public ExactTier {
     Bound e = T::function_units * rounding(f, is_exact);
     if (x.e != 0 || (y.e != 0 && find_function(node.text)->arguments == 2))
       e += spread_of(node, x, f);
-    return settle_special({f, e == 0 ? Bound(0) : outward(e)}, x.e);
+    const bool two = find_function(node.text)->arguments == 2;
+    const bool numbers = !special(x.v) && (!two || !special(y.v));
+    // The poles of functions, and NaN outside of their domains, are exact.
+    return settle_special({f, e == 0 ? Bound(0) : outward(e)}, x.e, numbers && !is_exact);
   }
 
   /// Error that x.e makes in f(x), from the function's shape.

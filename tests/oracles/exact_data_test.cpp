@@ -2,8 +2,12 @@
 // that product is 0. Those are few: odd witness rows end in an element that is not 0.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <random>
+
 #include "generators/generate.hpp"
 #include "tests/oracles/fake_run.hpp"
+#include "tests/oracles/wide_cases.hpp"
 
 namespace assay {
 namespace {
@@ -70,6 +74,32 @@ TEST(ExactData, EveryDroppedProductOfAMatrixProductShowsUnlessItIsZero) {
   RecordProperty("zeros", static_cast<int>(zeros));
   EXPECT_GE(dropped, 200);
   EXPECT_LT(zeros, dropped / 50);
+}
+
+/// Sums of doubles of either sign round, each order in its own way, unless every bit has its place.
+TEST(ExactData, SumsOfDoublesRoundUnlessTheirBitsFit) {
+  std::mt19937_64 random(9);
+  for (int trial = 0; trial < 200; ++trial) {
+    std::vector<double> x(2 + static_cast<size_t>(trial % 5));
+    for (double& v : x)
+      v = (random() % 4 == 0 ? 1.0 : -1.0) * (1 + static_cast<double>(random() >> 11) * 0x1p-52);
+    double forwards = 0;
+    for (const double v : x) forwards += v;
+    double backwards = 0;
+    for (size_t k = x.size(); k-- > 0;) backwards += x[k];
+    for (const double sum : {forwards, backwards})
+      EXPECT_EQ(testing::wide_sum("sum(x, cols) * 3", testing::kSafe, x, sum * 3).outcome,
+                Outcome::pass)
+          << sum;
+  }
+  const std::vector<double> fits{-0x1.8p52 - 1, -0x1p50 - 1, 0x1p49 + 1};
+  const double exact = fits[0] + fits[1] + fits[2];
+  EXPECT_EQ(testing::wide_sum("sum(x, cols) * 3", testing::kSafe, fits, exact * 3).outcome,
+            Outcome::pass);
+  for (const double off : {-2.0, 2.0})
+    EXPECT_EQ(
+        testing::wide_sum("sum(x, cols) * 3", testing::kSafe, fits, (exact + off) * 3).outcome,
+        Outcome::mismatch);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 
 #include "tests/oracles/line_cases.hpp"
 #include "tests/oracles/row_cases.hpp"
@@ -140,6 +141,65 @@ TEST(HoistedReciprocal, OfSubnormalDivisorsOverflowsByPolicy) {
     EXPECT_EQ(line({1, 0.5f}).outcome, Outcome::pass);
     EXPECT_EQ(line({INFINITY, INFINITY}).outcome, outcome) << policy;
     EXPECT_EQ(line({-INFINITY, 0.5f}).outcome, Outcome::mismatch);
+  }
+}
+
+/// The residue that tells an exact quotient or root from a rounded one underflows next to 0: the
+/// quotient of two subnormal doubles rounds as any other.
+TEST(Quotient, OfSubnormalDoublesRounds) {
+  std::mt19937_64 random(3);
+  const auto judged = [](const char* formula, double a, double b, double got) {
+    return judge_pair(pair_contract("f64", formula, kSafe), DType::f64,
+                      round_to_bits(DType::f64, a), round_to_bits(DType::f64, b),
+                      round_to_bits(DType::f64, got))
+        .outcome;
+  };
+  for (int trial = 0; trial < 200; ++trial) {
+    const double a = std::ldexp(static_cast<double>(random() >> 13), -1074);
+    const double b = std::ldexp(static_cast<double>(random() >> 14 | 1), -1074);
+    const double quotient = a / b / 1383;
+    EXPECT_EQ(judged("a / b / 1383", a, b, quotient), Outcome::pass) << a << " " << b;
+    EXPECT_EQ(judged("a / b / 1383", a, b, quotient * (1 + 0x1p-50)), Outcome::mismatch);
+    const double root = std::sqrt(a) * 3;
+    EXPECT_EQ(judged("sqrt(a) * 3", a, b, root), Outcome::pass) << a;
+    EXPECT_EQ(judged("sqrt(a) * 3", a, b, root * (1 + 0x1p-50)), Outcome::mismatch) << a;
+    // Squares that vanish: the root of 0, where the exact one is a.
+    EXPECT_EQ(judged("sqrt(a * a)", a, b, 0), Outcome::pass) << a;
+    EXPECT_EQ(judged("sqrt(a * a)", a, b, 1e-150), Outcome::mismatch) << a;
+    EXPECT_EQ(judged("sqrt(a * a + b * b)", a, b, 0), Outcome::pass) << a << " " << b;
+  }
+}
+
+/// Bounds below the smallest subnormal number are rounded, too, and outwards: an honest kernel's
+/// results next to f64's own smallest numbers.
+TEST(Quotient, NextToTheSmallestDoublesBoundsDoNotVanish) {
+  std::mt19937_64 random(4);
+  const auto judged = [](const char* formula, double a, double b, double got) {
+    return judge_pair(pair_contract("f64", formula, kSafe), DType::f64,
+                      round_to_bits(DType::f64, a), round_to_bits(DType::f64, b),
+                      round_to_bits(DType::f64, got))
+        .outcome;
+  };
+  const auto draw = [&](int exponent) {
+    return std::ldexp(1 + static_cast<double>(random() >> 11) * 0x1p-53, exponent);
+  };
+  const double a = 0x1.360c51da1763dp1022;  // a / b is off by 0.49 ulp, its third by as much
+  const double b = 0x1.2d01fdfec4c73p1022;
+  EXPECT_EQ(judged("a / b / 1.5461531721675222e+307", a, b, 0x1.7f3bfd178a81dp-1021),
+            Outcome::pass);
+  EXPECT_EQ(judged("a / b / 1.5461531721675222e+307", a, b, 0x1.7f3bfd178a830p-1021),
+            Outcome::mismatch);
+  for (int trial = 0; trial < 300; ++trial) {
+    const int step = trial % 5;
+    const double a = draw(1021);
+    const double b = draw(1021);
+    EXPECT_EQ(judged("a / b / b", a, b, a / b / b), Outcome::pass) << a << " " << b;
+    const double c = draw(-1022 + step);
+    const double d = draw(-3);
+    EXPECT_EQ(judged("a / (b * b * 1.1)", c, d, c / (d * d * 1.1)), Outcome::pass) << c << " " << d;
+    EXPECT_EQ(judged("a * b * 1.1 * b", c, d, c * d * 1.1 * d), Outcome::pass) << c << " " << d;
+    EXPECT_EQ(judged("(a * 3 / b) / b", c, d, c * 3 / d / d), Outcome::pass) << c << " " << d;
+    EXPECT_EQ(judged("a / b / b", a, b, a / b / b * (1 + 0x1p-40)), Outcome::mismatch) << a;
   }
 }
 

@@ -210,6 +210,24 @@ TEST(Rows, ExactSumsAreSeen) {
   EXPECT_FALSE(kernels().sum(5, large.data(), nullptr, nullptr, nullptr, 0x1p24).exact);
 }
 
+/// In double itself: terms of either sign, with and without a bit below what their sum can hold.
+TEST(Rows, ExactSumsOfDoublesAreSeen) {
+  const auto exact = [](double a, double b, double sign) {
+    const double x[] = {sign * a, sign * b};
+    return kernels().sum(2, x, nullptr, nullptr, nullptr, 0x1p53).exact;
+  };
+  for (const double sign : {1.0, -1.0}) {
+    EXPECT_FALSE(exact(0x1.8ee365434ff89p341, 0x1.f2f577af3cc48p340, sign));
+    EXPECT_FALSE(exact(0x1p52 + 1, 0x1p52, sign));
+    EXPECT_FALSE(exact(0x1p52 + 1, -0x1p52, sign));
+    EXPECT_FALSE(exact(3.5, 0x1p52, sign));
+    EXPECT_TRUE(exact(3, 0x1p52, sign));
+    EXPECT_TRUE(exact(3, 1 - 0x1p52, sign));
+    EXPECT_TRUE(exact(0x1.8p52 + 1, 0x1p50 + 1, sign));
+    EXPECT_TRUE(exact(0x1.8p52 + 1, -0x1p50 - 1, sign));
+  }
+}
+
 TEST(Rows, HalvesAndBrainFloatsOfEveryPattern) {
   std::vector<uint16_t> bits(65536);
   for (size_t k = 0; k < bits.size(); ++k) bits[k] = static_cast<uint16_t>(k);
