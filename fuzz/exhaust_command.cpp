@@ -27,7 +27,7 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr size_t kMostVariants = 4096;
-/// A unit of inputs: about a second of work, which is what an interruption may cost.
+/// A unit of inputs: less than a second of work, which is what an interruption may cost.
 constexpr int64_t kUnitInputs = int64_t{1} << 20;
 
 std::string plain_name(std::string text) {
