@@ -107,8 +107,8 @@ struct ErrorStats {
   bool ordered = false;  ///< monotonicity was looked at: one operand
   int64_t breaks = 0;
   std::vector<MonotonicityBreak> first_breaks;  ///< at most kBreaksShown, by ascending input
-  /// Of a unit that is a part of one operand's inputs: what is at its two lowest and its two highest
-  /// numbers, ascending. The neighbours of other units are compared with these.
+  /// Of a unit that is a part of one operand's inputs: what is at its two lowest and its two
+  /// highest numbers, ascending. The neighbours of other units are compared with these.
   std::vector<OrderedPoint> lowest, highest;
   int64_t measured() const;  ///< elements in the classes
   int64_t judged() const { return inputs - no_bound; }

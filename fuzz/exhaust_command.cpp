@@ -187,9 +187,9 @@ class ExhaustRun {
       if (next >= pending_.size()) return;
       const ExhaustUnit& unit = pending_[next];
       try {
-        auto result = run_unit(bench.checker(contract_), spaces_[unit.variant], unit,
-                               [&] { return failed_ || limits_.over(); },
-                               unit_limits(options_.device));
+        auto result = run_unit(
+            bench.checker(contract_), spaces_[unit.variant], unit,
+            [&] { return failed_ || limits_.over(); }, unit_limits(options_.device));
         if (!result) return;
         finish(std::move(*result));
       } catch (...) {
@@ -261,8 +261,7 @@ class ExhaustRun {
     for (size_t v = 0; v < units.size(); ++v) {
       const std::vector<OperandSpace>& operands = spaces_[v].operands;
       const auto one = operands.size() == 1 ? std::optional(operands[0].type) : std::nullopt;
-      for (const auto& output : units[v])
-        report.variants[v].outputs.push_back(joined(one, output));
+      for (const auto& output : units[v]) report.variants[v].outputs.push_back(joined(one, output));
     }
     for (auto& [key, result] : results_) {
       if (!result.findings.empty())

@@ -62,10 +62,33 @@ struct CaseInputs {
   int64_t outside = 0;                      ///< those that it does not
 };
 
-/// The elements of an output that were observed.
-struct SeenOutput {
-  const Tensor* output = nullptr;
-  std::vector<Seen> elements;
+/// What was observed of a case, output by output. Its memory is used again by the next one.
+class SeenOutputs {
+ public:
+  void start() { used_ = 0; }
+  void add(const Observation& o) {
+    if (used_ == 0 || parts_[used_ - 1].output != &o.output) {
+      if (used_ == parts_.size()) parts_.emplace_back();
+      parts_[used_].output = &o.output;
+      parts_[used_++].elements.clear();
+    }
+    parts_[used_ - 1].elements.push_back({o.logical, o.got_bits, o.exact, o.bounded});
+  }
+  template <typename Visit>
+  void each(const Tensor& output, const Visit& visit) const {
+    for (size_t part = 0; part < used_; ++part) {
+      if (parts_[part].output != &output) continue;
+      for (const Seen& one : parts_[part].elements) visit(one);
+    }
+  }
+
+ private:
+  struct Part {
+    const Tensor* output = nullptr;
+    std::vector<Seen> elements;
+  };
+  std::vector<Part> parts_;
+  size_t used_ = 0;
 };
 
 /// A case in which the kernel faulted, hung or was refused.
@@ -119,15 +142,9 @@ class UnitRun {
   /// Runs the largest case from `first` on of at most `count` inputs; returns how many it has.
   int64_t check(int64_t first, int64_t count) {
     const Case c = space_case(checker_.contract(), space_, first, count);
-    std::vector<SeenOutput> seen;
+    seen_.start();
     JudgeOptions judging;
-    judging.observer = [&](const Observation& o) {
-      if (seen.empty() || seen.back().output != &o.output) {
-        seen.push_back({&o.output, {}});
-        seen.back().elements.reserve(static_cast<size_t>(count));
-      }
-      seen.back().elements.push_back({o.logical, o.got_bits, o.exact, o.bounded});
-    };
+    judging.observer = [this](const Observation& o) { seen_.add(o); };
     const CheckResult result = checker_.check(c, case_options(), judging);
     ++result_.cases;
     if (result.programs && !result.programs->empty()) {
@@ -140,7 +157,7 @@ class UnitRun {
     }
     for (const Finding& finding : result.findings) note(finding, result, first, inputs);
     if (result.run.status == RunStatus::completed) {
-      measure(*result.instance, seen);
+      measure(*result.instance);
     } else {
       split_cost_ += result.run.status == RunStatus::hang ? limits_.hang_cost : 1;
       faulty_.push_back({c, first, inputs});
@@ -211,6 +228,8 @@ class UnitRun {
         outputs_.emplace_back();
         outputs_.back().stats.output = tensor.spec->name;
         outputs_.back().stats.type = tensor.dtype;
+        if (space_.operands.size() == 1)
+          outputs_.back().points.reserve(static_cast<size_t>(result_.unit.count));
       }
       visit(tensor, outputs_[position++]);
     }
@@ -226,29 +245,26 @@ class UnitRun {
     });
   }
 
-  void measure(const Instance& instance, const std::vector<SeenOutput>& seen) {
+  void measure(const Instance& instance) {
     const CaseInputs inputs = inputs_of(instance);
     each_output(instance, [&](const Tensor& tensor, OutputPoints& output) {
       ErrorStats& stats = output.stats;
       stats.outside_domain += inputs.outside;
       std::vector<uint8_t> left = inputs.admitted;
       ErrorCounter counter(stats);
-      for (const SeenOutput& part : seen) {
-        if (part.output != &tensor) continue;
-        for (const Seen& one : part.elements) {
-          const auto at = static_cast<size_t>(one.logical);
-          if (left[at] == 0) continue;
-          left[at] = 0;
-          ++stats.inputs;
-          InputPoint* worst = counter.count(one.got_bits, one.exact, one.bounded);
-          if (worst != nullptr) {
-            *worst = {{}, one.got_bits, one.exact};
-            for (const auto& bits : inputs.bits) worst->inputs.push_back(bits[at]);
-          }
-          if (space_.operands.size() == 1 && one.bounded)
-            keep(output, {inputs.bits[0][at], one.got_bits, one.exact});
+      seen_.each(tensor, [&](const Seen& one) {
+        const auto at = static_cast<size_t>(one.logical);
+        if (left[at] == 0) return;
+        left[at] = 0;
+        ++stats.inputs;
+        InputPoint* worst = counter.count(one.got_bits, one.exact, one.bounded);
+        if (worst != nullptr) {
+          *worst = {{}, one.got_bits, one.exact};
+          for (const auto& bits : inputs.bits) worst->inputs.push_back(bits[at]);
         }
-      }
+        if (space_.operands.size() == 1 && one.bounded)
+          keep(output, {inputs.bits[0][at], one.got_bits, one.exact});
+      });
       stats.unwritten += std::count(left.begin(), left.end(), 1);
     });
   }
@@ -303,6 +319,7 @@ class UnitRun {
   const UnitLimits limits_;
   UnitResult result_;
   std::vector<OutputPoints> outputs_;
+  SeenOutputs seen_;
   std::map<std::string, SmallFinding> findings_;
   std::deque<FaultyCase> faulty_;
   int64_t split_cost_ = 0;

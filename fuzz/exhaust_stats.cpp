@@ -15,9 +15,7 @@ namespace {
 class Places {
  public:
   explicit Places(DType type)
-      : type_(type),
-        floating_(is_floating(type)),
-        sign_(uint64_t{1} << (bit_width(type) - 1)) {}
+      : type_(type), floating_(is_floating(type)), sign_(uint64_t{1} << (bit_width(type) - 1)) {}
 
   int64_t of(uint64_t bits) const {
     if (!floating_) return static_cast<int64_t>(to_integer(type_, bits));
@@ -44,9 +42,7 @@ bool is_break(DType type, const OrderedPoint& lower, const OrderedPoint& upper) 
   return rise > 0 ? got_rise < 0 : got_rise > 0;
 }
 
-InputPoint shown(const OrderedPoint& point) {
-  return {{point.input}, point.got_bits, point.exact};
-}
+InputPoint shown(const OrderedPoint& point) { return {{point.input}, point.got_bits, point.exact}; }
 
 void count_break(const OrderedPoint& lower, const OrderedPoint& upper, ErrorStats& stats) {
   if (!is_break(stats.type, lower, upper)) return;
@@ -77,7 +73,8 @@ void sort_points(const Places& places, std::vector<OrderedPoint>& points) {
 
 /// Calls `visit(lower, upper)` for the points of neighbouring places.
 template <typename Visit>
-void each_neighbours(const Places& places, const std::vector<OrderedPoint>& points, const Visit& visit) {
+void each_neighbours(const Places& places, const std::vector<OrderedPoint>& points,
+                     const Visit& visit) {
   const auto end_of_place = [&](size_t at) {
     size_t end = at + 1;
     while (end < points.size() && places.of(points[end]) == places.of(points[at])) ++end;
@@ -105,7 +102,8 @@ std::vector<OrderedPoint> at_two_places(const Places& places, Iterator at, Itera
   return out;
 }
 
-std::vector<OrderedPoint> highest_of(const Places& places, const std::vector<OrderedPoint>& points) {
+std::vector<OrderedPoint> highest_of(const Places& places,
+                                     const std::vector<OrderedPoint>& points) {
   auto highest = at_two_places(places, points.rbegin(), points.rend());
   std::reverse(highest.begin(), highest.end());
   return highest;

@@ -122,8 +122,8 @@ class CaseJudge {
   std::vector<const Value*> equal_forms();
   /// The exact value, from the last tier where the first one's error would show in each of `forms`.
   double sharp_value(const Open& open, const std::vector<const Value*>& forms);
-  /// Of an exact value that is known to round to infinity, where the kernel wrote that: a number near
-  /// it, however far ulps of the type's last binade tell it from others.
+  /// Of an exact value that is known to round to infinity, where the kernel wrote that: a double
+  /// near it, though not to a fraction of an ulp of the type's last binade.
   std::optional<double> beyond_type(const Open& open) const;
 
   // Bits and integers.

@@ -8,8 +8,8 @@
 namespace assay {
 
 void CaseJudge::observe(int64_t place, double exact, bool bounded) const {
-  const int64_t logical = extent_->size() == 1 ? (*low_)[0] + place
-                                               : output_->linear(coordinates(place));
+  const int64_t logical =
+      extent_->size() == 1 ? (*low_)[0] + place : output_->linear(coordinates(place));
   options_.observer({*output_, logical, got_bits(place), exact, bounded});
 }
 

@@ -43,8 +43,7 @@ TEST(ExhaustWhole, AllBitPatternsOfOne32BitOperandAreAsked) {
     EXPECT_FALSE(space.sampled());
   }
   // Wider ones stay a sample, narrower ones what they were.
-  EXPECT_TRUE(
-      input_space(load_contract(twice_of("f64").contract), {}, {.whole = true}).sampled());
+  EXPECT_TRUE(input_space(load_contract(twice_of("f64").contract), {}, {.whole = true}).sampled());
   EXPECT_EQ(input_space(load_contract(twice_of("f16").contract), {}, {.whole = true}).size, 65536);
 }
 
@@ -61,8 +60,8 @@ TEST(ExhaustWhole, OfTwoOperandsOneThatIsWideIsStillSampled) {
 
 TEST(ExhaustWhole, OneWrongPatternIsFoundWhereverItLies) {
   for (const int64_t wrong : {int64_t{0x00000001}, int64_t{0x3f812345}, int64_t{0xc2c80001}}) {
-    const Kernel kernel = twice_of(
-        "f32", "v + v", "bits == " + std::to_string(wrong) + "u ? v + v + v : v + v");
+    const Kernel kernel =
+        twice_of("f32", "v + v", "bits == " + std::to_string(wrong) + "u ? v + v + v : v + v");
     const int64_t first = wrong / 4096 * 4096;
     const UnitResult result = unit_of(kernel, first, 4096);
     ASSERT_EQ(result.outputs.size(), 1u);

@@ -33,9 +33,7 @@ std::vector<double> observed(const std::string& formula, const std::vector<float
   for (int64_t k = 0; k < n; ++k) run.set("y", k, round_to_bits(dtype, as_double(got)));
   std::vector<double> exact(a.size(), std::nan(""));
   JudgeOptions options;
-  options.observer = [&](const Observation& o) {
-    exact[static_cast<size_t>(o.logical)] = o.exact;
-  };
+  options.observer = [&](const Observation& o) { exact[static_cast<size_t>(o.logical)] = o.exact; };
   Judge(e.contract).judge(instance, run, options);
   return exact;
 }
@@ -55,8 +53,7 @@ void expect_alike(const std::string& formula, const std::string& written_out) {
   int small = 0;
   for (size_t k = 0; k < a.size(); ++k) {
     // Each is within kObservedUlps.
-    EXPECT_LE(std::fabs(quick[k] - last_tier[k]),
-              2 * kObservedUlps * ulp(DType::f32, last_tier[k]))
+    EXPECT_LE(std::fabs(quick[k] - last_tier[k]), 2 * kObservedUlps * ulp(DType::f32, last_tier[k]))
         << formula << " at " << a[k] << ": " << quick[k] << " and " << last_tier[k];
     small += last_tier[k] < 0 && last_tier[k] > -1e-8 ? 1 : 0;
   }
