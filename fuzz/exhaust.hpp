@@ -257,6 +257,7 @@ struct VariantResult {
 struct ExhaustReport {
   std::string kernel;
   std::string contract;
+  std::string device = "ptx";
   std::vector<VariantResult> variants;
   int64_t variants_total = 0;
   std::vector<std::string> notes;
@@ -274,6 +275,8 @@ struct ExhaustReport {
   int64_t variants_skipped() const;
   Exit exit() const;
   std::string nothing_judged() const;  ///< why, when no input of any variant was judged
+  /// A unit's finding as other commands list theirs.
+  FiledFinding filed(const UnitResult& unit, size_t finding) const;
 };
 
 std::string exhaust_text(const ExhaustReport& report);

@@ -240,6 +240,7 @@ class ExhaustRun {
     ExhaustReport report;
     report.kernel = contract_.name;
     report.contract = contract_.path;
+    report.device = options_.device;
     report.variants_total = count_variants(contract_);
     report.notes = notes_;
     note_scalars(report);
@@ -317,7 +318,7 @@ Report ci_report(const std::vector<ExhaustReport>& reports) {
       kernel.seconds += variant.seconds;
       for (const UnitResult& unit : variant.with_findings) {
         for (size_t i = 0; i < unit.findings.size(); ++i) {
-          out.findings.push_back({unit.findings[i], unit.case_files[i], report.contract});
+          out.findings.push_back(report.filed(unit, i));
         }
       }
     }

@@ -173,7 +173,7 @@ void add_findings(const ExhaustReport& report, Json& list) {
       for (size_t i = 0; i < unit.findings.size(); ++i) {
         Json finding = finding_json(unit.findings[i], unit.case_files[i]);
         finding["variant"] = unit.variant;
-        finding["command"] = repro_command({unit.findings[i], unit.case_files[i], report.contract});
+        finding["command"] = repro_command(report.filed(unit, i));
         list.push_back(std::move(finding));
       }
     }

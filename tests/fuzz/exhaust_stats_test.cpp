@@ -321,6 +321,18 @@ TEST(ExhaustReport, TheHistogramsBarsAreItsCounts) {
   EXPECT_NE(svg.find("</svg>"), std::string::npos);
 }
 
+TEST(ExhaustReport, WhatAGpuShowedIsRepeatedOnOne) {
+  ExhaustReport report = report_of(counted_at(4));
+  UnitResult& unit = report.variants[0].with_findings.emplace_back();
+  unit.findings.emplace_back();
+  unit.case_files.emplace_back("k.case");
+  EXPECT_EQ(exhaust_text(report).find("--device"), std::string::npos);
+  report.device = "cuda";
+  EXPECT_NE(exhaust_text(report).find(" --device cuda\n"), std::string::npos)
+      << exhaust_text(report);
+  EXPECT_NE(exhaust_json({report}, 1).find(" --device cuda\""), std::string::npos);
+}
+
 TEST(ExhaustReport, TheExitStatusOfSeveralKernelsIsTheWorst) {
   const ExhaustReport clean = report_of(counted_at(0));
   ExhaustReport skipped = report_of(counted_at(0));
