@@ -18,8 +18,8 @@ namespace assay {
 // --- what is run (exhaust_space.cpp)
 // -----------------------------------------------------------------
 
-/// All inputs of one operand in the order in which they come: every bit pattern of a type of up to
-/// 16 bits, otherwise `mantissas` numbers of each sign and exponent (value class `exponents`).
+/// All inputs of one operand in the order in which they come: every bit pattern, or of a wide type
+/// `mantissas` numbers of each sign and exponent (value class `exponents`).
 struct OperandSpace {
   int operand = -1;  ///< position in Contract::args
   std::string name;
@@ -38,10 +38,15 @@ struct InputSpace {
   std::string text() const;  ///< "65536", "131072 sampled: 256 of each exponent and sign"
 };
 
+/// What is taken of types wider than 16 bits.
+struct WideInputs {
+  int64_t mantissas = 0;  ///< 0: 256 of one operand, 4 of each of two
+  bool whole = false;     ///< of one 32-bit operand every bit pattern, 2^32
+};
+
 /// Throws InputError for a variant that is not elementwise or whose operands have no such space, at
-/// its line of the contract; without a place for a `mantissas` that is too large. `mantissas`: 0
-/// for 256 of one operand, 4 of each of two.
-InputSpace input_space(const Contract& contract, const Variant& variant, int64_t mantissas);
+/// its line of the contract; without a place for a number of mantissas that is too large.
+InputSpace input_space(const Contract& contract, const Variant& variant, const WideInputs& wide);
 
 /// The largest case whose elements are inputs first, first + 1, ... of the space, at most `count`
 /// of them. Throws InputError when the contract admits none, with the reason.
@@ -63,6 +68,13 @@ std::string error_class_name(size_t position);
 /// Where something was seen: the operands' bits, and the output's.
 struct InputPoint {
   std::vector<uint64_t> inputs;
+  uint64_t got_bits = 0;
+  double exact = 0;
+};
+
+/// The same of one operand alone, without memory of its own: there are many.
+struct OrderedPoint {
+  uint64_t input = 0;
   uint64_t got_bits = 0;
   double exact = 0;
 };
@@ -95,7 +107,10 @@ struct ErrorStats {
   bool ordered = false;  ///< monotonicity was looked at: one operand
   int64_t breaks = 0;
   std::vector<MonotonicityBreak> first_breaks;  ///< at most kBreaksShown, by ascending input
-  int64_t measured() const;                     ///< elements in the classes
+  /// Of a unit that is a part of one operand's inputs: what is at its two lowest and its two
+  /// highest numbers, ascending. The neighbours of other units are compared with these.
+  std::vector<OrderedPoint> lowest, highest;
+  int64_t measured() const;  ///< elements in the classes
   int64_t judged() const { return inputs - no_bound; }
   int64_t seen() const { return inputs + outside_domain + faulted + not_alone + unwritten; }
   /// Whether each of `inputs` is counted once.
@@ -123,11 +138,31 @@ inline constexpr ErrorCount kErrorCounts[] = {
 
 /// The number that bits of a type stand for.
 double value_of(DType type, uint64_t bits);
-/// Counts one compared element; `bounded`: something is documented there.
+
+/// Counts compared elements of one output.
+class ErrorCounter {
+ public:
+  explicit ErrorCounter(ErrorStats& stats)
+      : stats_(stats), type_(stats.type), floating_(is_floating(stats.type)) {}
+  /// Counts one; `bounded`: something is documented there. Returns where the caller has to say what
+  /// the inputs were, when it is the worst so far: max_at or max_unbounded_at; otherwise nullptr.
+  InputPoint* count(uint64_t got_bits, double exact, bool bounded);
+
+ private:
+  ErrorStats& stats_;
+  const DType type_;
+  const bool floating_;
+};
 void count_error(ErrorStats& stats, const InputPoint& point, bool bounded);
+
 /// Looks for breaks between neighbours by the one operand's value, of type `operand`. Equal ones
 /// (the two zeros) are one place: each is compared with both neighbours. `points` are sorted.
-void find_breaks(DType operand, std::vector<InputPoint>& points, ErrorStats& stats);
+void find_breaks(DType operand, std::vector<OrderedPoint>& points, ErrorStats& stats);
+/// Keeps what is at the ends of sorted points, for a unit that is a part.
+void keep_ends(DType operand, const std::vector<OrderedPoint>& points, ErrorStats& stats);
+/// What units showed together, in the order in which they are given; breaks between neighbours of
+/// different units included. `operand`: of the one operand; nullopt: there are two.
+ErrorStats joined(std::optional<DType> operand, const std::vector<const ErrorStats*>& units);
 
 // --- how it is run (exhaust_measure.cpp)
 // ----------------------------------------------------------
@@ -152,10 +187,23 @@ struct UnitResult {
   double seconds = 0;
 };
 
+/// How a unit is run. A faulty run costs 1.
+struct UnitLimits {
+  int64_t case_inputs = int64_t{1} << 16;
+  /// What splitting may cost in a unit: a kernel that faults everywhere costs about a second in the
+  /// emulator, and 25 inputs at fault among 2^20 stand alone.
+  int64_t split_cost = 4096;
+  /// A run that hangs may take its whole budget of instructions (`case_budget`, 50 ms and more).
+  int64_t hang_cost = 128;
+};
+/// Those that suit a device ("ptx", "cuda").
+UnitLimits unit_limits(const std::string& device);
+
 /// Runs one unit. A case in which the kernel faults is split until the inputs at fault stand alone
 /// and the others are measured. nullopt: `stop` asked for an end before it was done.
 std::optional<UnitResult> run_unit(Checker& checker, const InputSpace& space,
-                                   const ExhaustUnit& unit, const std::function<bool()>& stop);
+                                   const ExhaustUnit& unit, const std::function<bool()>& stop,
+                                   const UnitLimits& limits = {});
 
 // --- what is kept (exhaust_journal.cpp)
 // --------------------------------------------------------------
@@ -209,6 +257,7 @@ struct VariantResult {
 struct ExhaustReport {
   std::string kernel;
   std::string contract;
+  std::string device = "ptx";
   std::vector<VariantResult> variants;
   int64_t variants_total = 0;
   std::vector<std::string> notes;
@@ -226,6 +275,8 @@ struct ExhaustReport {
   int64_t variants_skipped() const;
   Exit exit() const;
   std::string nothing_judged() const;  ///< why, when no input of any variant was judged
+  /// A unit's finding as other commands list theirs.
+  FiledFinding filed(const UnitResult& unit, size_t finding) const;
 };
 
 std::string exhaust_text(const ExhaustReport& report);

@@ -27,8 +27,8 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr size_t kMostVariants = 4096;
-/// A unit of pairs: about a second of work, which is what an interruption may cost.
-constexpr int64_t kPairUnit = int64_t{1} << 20;
+/// A unit of inputs: less than a second of work, which is what an interruption may cost.
+constexpr int64_t kUnitInputs = int64_t{1} << 20;
 
 std::string plain_name(std::string text) {
   for (char& c : text) {
@@ -74,10 +74,12 @@ class ExhaustRun {
  private:
   /// Variants whose inputs cannot be listed are left out by name where others can be.
   void list_spaces() {
+    const bool gpu = options_.device == "cuda";
+    const WideInputs wide{options_.mantissas, options_.whole || (gpu && options_.mantissas == 0)};
     std::optional<InputError> first;
     for (const Variant& variant : chosen_variants(contract_, options_.only, kMostVariants)) {
       try {
-        spaces_.push_back(input_space(contract_, variant, options_.mantissas));
+        spaces_.push_back(input_space(contract_, variant, wide));
       } catch (const InputError& error) {
         if (error.where().file.empty()) throw;  // the command line's
         if (!first) first = error;
@@ -170,9 +172,9 @@ class ExhaustRun {
   void list_pending() {
     int64_t most = 0;
     for (const InputSpace& space : spaces_) most = std::max(most, space.size);
-    for (int64_t first = 0; first < most; first += kPairUnit) {
+    for (int64_t first = 0; first < most; first += kUnitInputs) {
       for (size_t v = 0; v < spaces_.size(); ++v) {
-        const int64_t count = std::min(kPairUnit, spaces_[v].size - first);
+        const int64_t count = std::min(kUnitInputs, spaces_[v].size - first);
         if (count > 0 && !results_.contains({v, first})) pending_.push_back({v, first, count});
       }
     }
@@ -185,8 +187,9 @@ class ExhaustRun {
       if (next >= pending_.size()) return;
       const ExhaustUnit& unit = pending_[next];
       try {
-        auto result = run_unit(bench.checker(contract_), spaces_[unit.variant], unit,
-                               [&] { return failed_ || limits_.over(); });
+        auto result = run_unit(
+            bench.checker(contract_), spaces_[unit.variant], unit,
+            [&] { return failed_ || limits_.over(); }, unit_limits(options_.device));
         if (!result) return;
         finish(std::move(*result));
       } catch (...) {
@@ -237,6 +240,7 @@ class ExhaustRun {
     ExhaustReport report;
     report.kernel = contract_.name;
     report.contract = contract_.path;
+    report.device = options_.device;
     report.variants_total = count_variants(contract_);
     report.notes = notes_;
     note_scalars(report);
@@ -244,20 +248,25 @@ class ExhaustRun {
       report.variants.emplace_back();
       report.variants.back().space = space;
     }
+    std::vector<std::vector<std::vector<const ErrorStats*>>> units(spaces_.size());
     for (auto& [key, result] : results_) {
       VariantResult& variant = report.variants[key.first];
       variant.seconds += result.seconds;
       if (!result.skipped.empty()) variant.skipped = result.skipped;
       variant.cases += result.cases;
       if (result.skipped.empty()) variant.ran += result.unit.count;
-      for (size_t i = 0; i < result.outputs.size(); ++i) {
-        if (i < variant.outputs.size()) {
-          variant.outputs[i].add(result.outputs[i]);
-        } else {
-          variant.outputs.push_back(result.outputs[i]);
-        }
-      }
-      if (!result.findings.empty()) variant.with_findings.push_back(std::move(result));
+      auto& outputs = units[key.first];
+      outputs.resize(std::max(outputs.size(), result.outputs.size()));
+      for (size_t i = 0; i < result.outputs.size(); ++i) outputs[i].push_back(&result.outputs[i]);
+    }
+    for (size_t v = 0; v < units.size(); ++v) {
+      const std::vector<OperandSpace>& operands = spaces_[v].operands;
+      const auto one = operands.size() == 1 ? std::optional(operands[0].type) : std::nullopt;
+      for (const auto& output : units[v]) report.variants[v].outputs.push_back(joined(one, output));
+    }
+    for (auto& [key, result] : results_) {
+      if (!result.findings.empty())
+        report.variants[key.first].with_findings.push_back(std::move(result));
     }
     report.variants.insert(report.variants.end(), left_out_.begin(), left_out_.end());
     report.interrupted = StopSignals::asked();
@@ -309,7 +318,7 @@ Report ci_report(const std::vector<ExhaustReport>& reports) {
       kernel.seconds += variant.seconds;
       for (const UnitResult& unit : variant.with_findings) {
         for (size_t i = 0; i < unit.findings.size(); ++i) {
-          out.findings.push_back({unit.findings[i], unit.case_files[i], report.contract});
+          out.findings.push_back(report.filed(unit, i));
         }
       }
     }

@@ -33,6 +33,22 @@ InputPoint point_of(const Json& json) {
           number_of(json.at("exact"))};
 }
 
+Json points_json(const std::vector<OrderedPoint>& points) {
+  Json json = Json::array();
+  for (const OrderedPoint& point : points)
+    json.push_back(point_json({{point.input}, point.got_bits, point.exact}));
+  return json;
+}
+
+std::vector<OrderedPoint> points_of(const Json& json) {
+  std::vector<OrderedPoint> points;
+  for (const Json& one : json) {
+    const InputPoint point = point_of(one);
+    points.push_back({point.inputs.at(0), point.got_bits, point.exact});
+  }
+  return points;
+}
+
 Json stats_json(const ErrorStats& stats) {
   Json breaks = Json::array();
   for (const MonotonicityBreak& one : stats.first_breaks) {
@@ -46,6 +62,10 @@ Json stats_json(const ErrorStats& stats) {
   json["ordered"] = stats.ordered;
   json["breaks"] = stats.breaks;
   json["first_breaks"] = breaks;
+  if (!stats.lowest.empty()) {
+    json["lowest"] = points_json(stats.lowest);
+    json["highest"] = points_json(stats.highest);
+  }
   if (stats.max_ulps >= 0) json["max_at"] = point_json(stats.max_at);
   if (stats.max_unbounded_ulps >= 0) json["max_unbounded_at"] = point_json(stats.max_unbounded_at);
   return json;
@@ -63,6 +83,10 @@ ErrorStats stats_of(const Json& json) {
   stats.breaks = json.at("breaks");
   for (const Json& one : json.at("first_breaks")) {
     stats.first_breaks.push_back({point_of(one.at("lower")), point_of(one.at("upper"))});
+  }
+  if (json.contains("lowest")) {
+    stats.lowest = points_of(json.at("lowest"));
+    stats.highest = points_of(json.at("highest"));
   }
   if (json.contains("max_at")) stats.max_at = point_of(json.at("max_at"));
   if (json.contains("max_unbounded_at")) {
@@ -149,7 +173,7 @@ void add_findings(const ExhaustReport& report, Json& list) {
       for (size_t i = 0; i < unit.findings.size(); ++i) {
         Json finding = finding_json(unit.findings[i], unit.case_files[i]);
         finding["variant"] = unit.variant;
-        finding["command"] = repro_command({unit.findings[i], unit.case_files[i], report.contract});
+        finding["command"] = repro_command(report.filed(unit, i));
         list.push_back(std::move(finding));
       }
     }

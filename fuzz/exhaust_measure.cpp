@@ -14,12 +14,9 @@ namespace assay {
 
 namespace {
 
-constexpr int64_t kCaseInputs = 1 << 16;
-/// What splitting may cost in a unit, a faulty run being 1: a kernel that faults everywhere costs
-/// about a second, and 25 inputs at fault among 2^20 stand alone.
-constexpr int64_t kMostSplitCost = 4096;
-/// A run that hangs may take its whole budget of instructions (`case_budget`, 50 ms and more).
-constexpr int64_t kHangCost = 128;
+/// On a GPU a case costs some thirty calls of the driver, a fault the process that holds the card
+/// (half a second), and a hang the 20 s that a launch may take: five inputs at fault stand alone.
+constexpr UnitLimits kOfGpu{int64_t{1} << 18, 96, 48};
 
 /// One element as it was observed.
 struct Seen {
@@ -32,7 +29,7 @@ struct Seen {
 /// What the cases of a unit showed of one output.
 struct OutputPoints {
   ErrorStats stats;
-  std::vector<InputPoint> points;  ///< kept for monotonicity: admitted, bounded, comparable
+  std::vector<OrderedPoint> points;  ///< kept for monotonicity: admitted, bounded, comparable
 };
 
 /// Elements of an operand, with and without what the contract's domain and NaN policy replace.
@@ -48,11 +45,51 @@ std::vector<uint64_t> element_bits(const Instance& instance, const Tensor& tenso
   return out;
 }
 
+bool is_restricted(const Tensor& tensor) {
+  return !tensor.plan.domain.empty() || tensor.plan.exclude_nan;
+}
+
 std::vector<uint64_t> wanted_bits(const Instance& instance, Tensor tensor) {
   tensor.plan.domain.clear();
   tensor.plan.exclude_nan = false;
   return element_bits(instance, tensor);
 }
+
+/// The inputs of a case.
+struct CaseInputs {
+  std::vector<std::vector<uint64_t>> bits;  ///< an array an operand
+  std::vector<uint8_t> admitted;            ///< 1: the contract admits it
+  int64_t outside = 0;                      ///< those that it does not
+};
+
+/// What was observed of a case, output by output. Its memory is used again by the next one.
+class SeenOutputs {
+ public:
+  void start() { used_ = 0; }
+  void add(const Observation& o) {
+    if (used_ == 0 || parts_[used_ - 1].output != &o.output) {
+      if (used_ == parts_.size()) parts_.emplace_back();
+      parts_[used_].output = &o.output;
+      parts_[used_++].elements.clear();
+    }
+    parts_[used_ - 1].elements.push_back({o.logical, o.got_bits, o.exact, o.bounded});
+  }
+  template <typename Visit>
+  void each(const Tensor& output, const Visit& visit) const {
+    for (size_t part = 0; part < used_; ++part) {
+      if (parts_[part].output != &output) continue;
+      for (const Seen& one : parts_[part].elements) visit(one);
+    }
+  }
+
+ private:
+  struct Part {
+    const Tensor* output = nullptr;
+    std::vector<Seen> elements;
+  };
+  std::vector<Part> parts_;
+  size_t used_ = 0;
+};
 
 /// A case in which the kernel faulted, hung or was refused.
 struct FaultyCase {
@@ -71,8 +108,8 @@ struct SmallFinding {
 class UnitRun {
  public:
   UnitRun(Checker& checker, const InputSpace& space, const ExhaustUnit& unit,
-          const std::function<bool()>& stop)
-      : checker_(checker), space_(space), stop_(stop) {
+          const std::function<bool()>& stop, const UnitLimits& limits)
+      : checker_(checker), space_(space), stop_(stop), limits_(limits) {
     result_.unit = unit;
     result_.variant = space.variant.text();
     result_.space = space.text();
@@ -83,12 +120,14 @@ class UnitRun {
     const int64_t end = result_.unit.first + result_.unit.count;
     for (int64_t first = result_.unit.first; first < end && result_.skipped.empty();) {
       if (stop_()) return std::nullopt;
-      first += check(first, std::min(kCaseInputs, end - first));
+      first += check(first, std::min(limits_.case_inputs, end - first));
       if (!split_faulty()) return std::nullopt;
     }
     for (OutputPoints& output : outputs_) {
       if (space_.operands.size() == 1 && result_.skipped.empty()) {
         find_breaks(space_.operands[0].type, output.points, output.stats);
+        if (result_.unit.count < space_.size)
+          keep_ends(space_.operands[0].type, output.points, output.stats);
       }
       if (!output.stats.adds_up()) throw std::logic_error("exhaust counts an input twice");
       result_.outputs.push_back(std::move(output.stats));
@@ -103,11 +142,9 @@ class UnitRun {
   /// Runs the largest case from `first` on of at most `count` inputs; returns how many it has.
   int64_t check(int64_t first, int64_t count) {
     const Case c = space_case(checker_.contract(), space_, first, count);
-    std::map<const Tensor*, std::vector<Seen>> seen;
+    seen_.start();
     JudgeOptions judging;
-    judging.observer = [&](const Observation& o) {
-      seen[&o.output].push_back({o.logical, o.got_bits, o.exact, o.bounded});
-    };
+    judging.observer = [this](const Observation& o) { seen_.add(o); };
     const CheckResult result = checker_.check(c, case_options(), judging);
     ++result_.cases;
     if (result.programs && !result.programs->empty()) {
@@ -120,9 +157,9 @@ class UnitRun {
     }
     for (const Finding& finding : result.findings) note(finding, result, first, inputs);
     if (result.run.status == RunStatus::completed) {
-      measure(*result.instance, seen);
+      measure(*result.instance);
     } else {
-      split_cost_ += result.run.status == RunStatus::hang ? kHangCost : 1;
+      split_cost_ += result.run.status == RunStatus::hang ? limits_.hang_cost : 1;
       faulty_.push_back({c, first, inputs});
     }
     return inputs;
@@ -134,7 +171,7 @@ class UnitRun {
     for (; !faulty_.empty(); faulty_.pop_front()) {
       if (stop_()) return false;
       const FaultyCase faulty = faulty_.front();
-      const bool whole = faulty.inputs == 1 || split_cost_ >= kMostSplitCost;
+      const bool whole = faulty.inputs == 1 || split_cost_ >= limits_.split_cost;
       if (whole || !result_.skipped.empty()) {
         count_faulty(faulty.the_case, faulty.inputs == 1);
         continue;
@@ -165,19 +202,19 @@ class UnitRun {
     }
   }
 
-  /// The inputs of a case, an array an operand; and which of them the contract admits.
-  std::vector<std::vector<uint64_t>> inputs_of(const Instance& instance,
-                                               std::vector<bool>& admitted) const {
-    std::vector<std::vector<uint64_t>> inputs;
-    admitted.assign(static_cast<size_t>(case_inputs(instance, space_)), true);
+  CaseInputs inputs_of(const Instance& instance) const {
+    CaseInputs inputs;
+    inputs.admitted.assign(static_cast<size_t>(case_inputs(instance, space_)), 1);
     for (const OperandSpace& operand : space_.operands) {
       const Tensor& tensor = instance.tensors[static_cast<size_t>(operand.operand)];
-      inputs.push_back(element_bits(instance, tensor));
+      inputs.bits.push_back(element_bits(instance, tensor));
+      if (!is_restricted(tensor)) continue;
       const std::vector<uint64_t> wanted = wanted_bits(instance, tensor);
       for (size_t i = 0; i < wanted.size(); ++i) {
-        if (wanted[i] != inputs.back()[i]) admitted[i] = false;
+        if (wanted[i] != inputs.bits.back()[i]) inputs.admitted[i] = 0;
       }
     }
+    inputs.outside = std::count(inputs.admitted.begin(), inputs.admitted.end(), 0);
     return inputs;
   }
 
@@ -191,6 +228,8 @@ class UnitRun {
         outputs_.emplace_back();
         outputs_.back().stats.output = tensor.spec->name;
         outputs_.back().stats.type = tensor.dtype;
+        if (space_.operands.size() == 1)
+          outputs_.back().points.reserve(static_cast<size_t>(result_.unit.count));
       }
       visit(tensor, outputs_[position++]);
     }
@@ -198,43 +237,43 @@ class UnitRun {
 
   void count_faulty(const Case& c, bool alone) {
     const Instance instance = instantiate(checker_.contract(), c);
-    std::vector<bool> admitted;
-    inputs_of(instance, admitted);
+    const CaseInputs inputs = inputs_of(instance);
     each_output(instance, [&](const Tensor&, OutputPoints& output) {
       ErrorStats& stats = output.stats;
-      stats.outside_domain += std::count(admitted.begin(), admitted.end(), false);
-      (alone ? stats.faulted : stats.not_alone) +=
-          std::count(admitted.begin(), admitted.end(), true);
+      stats.outside_domain += inputs.outside;
+      (alone ? stats.faulted : stats.not_alone) += std::ssize(inputs.admitted) - inputs.outside;
     });
   }
 
-  void measure(const Instance& instance, const std::map<const Tensor*, std::vector<Seen>>& seen) {
-    std::vector<bool> admitted;
-    const std::vector<std::vector<uint64_t>> inputs = inputs_of(instance, admitted);
+  void measure(const Instance& instance) {
+    const CaseInputs inputs = inputs_of(instance);
     each_output(instance, [&](const Tensor& tensor, OutputPoints& output) {
-      output.stats.outside_domain += std::count(admitted.begin(), admitted.end(), false);
-      std::vector<bool> left = admitted;
-      const auto found = seen.find(&tensor);
-      for (const Seen& one : found == seen.end() ? std::vector<Seen>{} : found->second) {
+      ErrorStats& stats = output.stats;
+      stats.outside_domain += inputs.outside;
+      std::vector<uint8_t> left = inputs.admitted;
+      ErrorCounter counter(stats);
+      seen_.each(tensor, [&](const Seen& one) {
         const auto at = static_cast<size_t>(one.logical);
-        if (!left[at]) continue;
-        left[at] = false;
-        ++output.stats.inputs;
-        InputPoint point{{}, one.got_bits, one.exact};
-        for (const auto& bits : inputs) point.inputs.push_back(bits[at]);
-        count_error(output.stats, point, one.bounded);
-        keep(output, std::move(point), one.bounded);
-      }
-      output.stats.unwritten += std::count(left.begin(), left.end(), true);
+        if (left[at] == 0) return;
+        left[at] = 0;
+        ++stats.inputs;
+        InputPoint* worst = counter.count(one.got_bits, one.exact, one.bounded);
+        if (worst != nullptr) {
+          *worst = {{}, one.got_bits, one.exact};
+          for (const auto& bits : inputs.bits) worst->inputs.push_back(bits[at]);
+        }
+        if (space_.operands.size() == 1 && one.bounded)
+          keep(output, {inputs.bits[0][at], one.got_bits, one.exact});
+      });
+      stats.unwritten += std::count(left.begin(), left.end(), 1);
     });
   }
 
-  void keep(OutputPoints& output, InputPoint point, bool bounded) const {
-    if (space_.operands.size() > 1 || !bounded) return;
-    const bool numbers = !std::isnan(value_of(space_.operands[0].type, point.inputs[0])) &&
+  void keep(OutputPoints& output, const OrderedPoint& point) const {
+    const bool numbers = !std::isnan(value_of(space_.operands[0].type, point.input)) &&
                          !std::isnan(value_of(output.stats.type, point.got_bits)) &&
                          !std::isnan(point.exact);
-    if (numbers) output.points.push_back(std::move(point));
+    if (numbers) output.points.push_back(point);
   }
 
   /// Keeps a finding when no smaller case has shown it.
@@ -277,8 +316,10 @@ class UnitRun {
   Checker& checker_;
   const InputSpace& space_;
   const std::function<bool()>& stop_;
+  const UnitLimits limits_;
   UnitResult result_;
   std::vector<OutputPoints> outputs_;
+  SeenOutputs seen_;
   std::map<std::string, SmallFinding> findings_;
   std::deque<FaultyCase> faulty_;
   int64_t split_cost_ = 0;
@@ -286,9 +327,14 @@ class UnitRun {
 
 }  // namespace
 
+UnitLimits unit_limits(const std::string& device) {
+  return device == "cuda" ? kOfGpu : UnitLimits{};
+}
+
 std::optional<UnitResult> run_unit(Checker& checker, const InputSpace& space,
-                                   const ExhaustUnit& unit, const std::function<bool()>& stop) {
-  return UnitRun(checker, space, unit, stop).run();
+                                   const ExhaustUnit& unit, const std::function<bool()>& stop,
+                                   const UnitLimits& limits) {
+  return UnitRun(checker, space, unit, stop, limits).run();
 }
 
 }  // namespace assay

@@ -235,7 +235,7 @@ std::string exhaust_text(const ExhaustReport& report) {
                 ": " + f.kernel + ": " + f.kind +
                 (f.rule == f.kind || f.rule.empty() ? "" : " (" + f.rule + ")") + ": " + f.message +
                 "\n";
-        text += "  " + repro_command({f, unit.case_files[i], report.contract}) + "\n";
+        text += "  " + repro_command(report.filed(unit, i)) + "\n";
       }
     }
   }

@@ -114,6 +114,15 @@ std::string ExhaustReport::nothing_judged() const {
          " where nothing is documented (rule R10)";
 }
 
+FiledFinding ExhaustReport::filed(const UnitResult& unit, size_t finding) const {
+  FiledFinding filed;
+  filed.finding = unit.findings[finding];
+  filed.case_file = unit.case_files[finding];
+  filed.contract = contract;
+  if (device != "ptx") filed.flags = " --device " + device;
+  return filed;
+}
+
 Exit exit_of(const std::vector<ExhaustReport>& reports) {
   Exit worst = Exit::clean;
   const auto rank = [](Exit exit) {

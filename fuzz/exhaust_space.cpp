@@ -13,11 +13,11 @@ namespace {
 
 constexpr int64_t kDefaultMantissas = 256;
 constexpr int64_t kDefaultPairMantissas = 4;
-/// Monotonicity needs all inputs of one operand at hand.
+/// Monotonicity needs all numbers of a sample of one operand at hand.
 constexpr int64_t kMostOfOneOperand = int64_t{1} << 20;
 
 OperandSpace operand_space(const Contract& contract, const Variant& variant, int position,
-                           int64_t mantissas) {
+                           const WideInputs& wide) {
   const OperandSpec& spec = contract.args[static_cast<size_t>(position)];
   OperandSpace space;
   space.operand = position;
@@ -33,22 +33,23 @@ OperandSpace operand_space(const Contract& contract, const Variant& variant, int
   const int bits = bit_width(space.type);
   if (space.type == DType::boolean) {
     space.size = 2;
-  } else if (bits <= 16 && byte_size(space.type) > 0) {
+  } else if (bits <= (wide.whole ? 32 : 16) && byte_size(space.type) > 0) {
     space.size = int64_t{1} << bits;
   } else if (is_floating(space.type)) {
     space.sampled = true;
-    space.mantissas = mantissas;
+    space.mantissas = wide.mantissas;
     const int stored = format_of(space.type).precision - 1;
-    space.size = (int64_t{1} << (bits - stored)) * mantissas;
+    space.size = (int64_t{1} << (bits - stored)) * wide.mantissas;
+    if (space.size > kMostOfOneOperand) {
+      throw InputError({}, "--mantissas: at most " +
+                               std::to_string(kMostOfOneOperand / (space.size / wide.mantissas)) +
+                               " for " + what);
+    }
   } else {
     throw InputError(spec.where, what +
                                      " has too many values and no exponents to sample them by; "
-                                     "8- and 16-bit and floating types are exhausted");
-  }
-  if (space.size > kMostOfOneOperand) {
-    throw InputError({}, "--mantissas: at most " +
-                             std::to_string(kMostOfOneOperand / (space.size / mantissas)) +
-                             " for " + what);
+                                     "8- and 16-bit and floating types are exhausted, and with "
+                                     "--whole one operand of 32 bits");
   }
   return space;
 }
@@ -102,6 +103,19 @@ void fit_sizes(const Contract& contract, const InputSpace& space, int64_t count,
                               : "no case has an element: every size is 0");
 }
 
+/// The same, of half as many elements where the contract's relations admit none of so many.
+void fit_halving(const Contract& contract, const InputSpace& space, int64_t count, Case& c) {
+  std::optional<InputError> first;
+  for (; count > 0; count /= 2) {
+    try {
+      return fit_sizes(contract, space, count, c);
+    } catch (const InputError& error) {
+      if (!first) first = error;
+    }
+  }
+  throw InputError(*first);
+}
+
 ValueRecipe recipe_for(const OperandSpace& space, int64_t first, int64_t each) {
   ValueRecipe recipe;
   recipe.name = space.sampled ? "exponents" : "patterns";
@@ -130,16 +144,18 @@ std::string InputSpace::text() const {
   return text;
 }
 
-InputSpace input_space(const Contract& contract, const Variant& variant, int64_t mantissas) {
+InputSpace input_space(const Contract& contract, const Variant& variant, const WideInputs& wide) {
   InputSpace space;
   space.variant = variant;
   const std::vector<int> operands = elementwise_operands(contract, variant);
-  if (mantissas == 0) {
-    mantissas = operands.size() == 1 ? kDefaultMantissas : kDefaultPairMantissas;
+  WideInputs each = wide;
+  each.whole = wide.whole && operands.size() == 1;
+  if (each.mantissas == 0) {
+    each.mantissas = operands.size() == 1 ? kDefaultMantissas : kDefaultPairMantissas;
   }
   space.size = 1;
   for (const int operand : operands) {
-    space.operands.push_back(operand_space(contract, variant, operand, mantissas));
+    space.operands.push_back(operand_space(contract, variant, operand, each));
     space.size *= space.operands.back().size;
   }
   return space;
@@ -159,7 +175,7 @@ Case space_case(const Contract& contract, const InputSpace& space, int64_t first
     if (first % inner != 0) count = std::min(count, inner - first % inner);
     c.values[space.operands[1].name] = recipe_for(space.operands[1], first % inner, 1);
   }
-  fit_sizes(contract, space, std::min(count, space.size - first), c);
+  fit_halving(contract, space, std::min(count, space.size - first), c);
   return c;
 }
 

@@ -37,7 +37,7 @@ constexpr std::array<CommandRow, 12> kCommands{{
     {Command::conform, "conform", "Compare the emulator's instructions with a GPU's",
      "--seed --cases"},
     {Command::exhaust, "exhaust", "Run an elementwise kernel on every input of its narrow types",
-     "--device --for --jobs --json --format --out --only --mantissas"},
+     "--device --for --jobs --json --format --out --only --mantissas --whole"},
     {Command::init, "init", "Write a starter contract from a kernel's compiled signature", "--out"},
     {Command::check, "check", "Read a contract critically and show three of its cases",
      "--json --format"},
@@ -146,6 +146,8 @@ void settle(const RawOptions& raw, Options& o) {
   if (!raw.jobs.empty()) o.jobs = static_cast<int>(parse_count("--jobs", raw.jobs, 1, kMostJobs));
   if (!raw.duration.empty()) o.seconds = parse_duration(raw.duration);
   if (!raw.mantissas.empty()) o.mantissas = parse_count("--mantissas", raw.mantissas, 1, 1 << 20);
+  if (o.whole && o.mantissas != 0)
+    throw InputError({}, "--whole runs every input, --mantissas a sample: give one of them");
   if (!raw.max_disk.empty()) o.max_disk_bytes = parse_bytes(raw.max_disk);
 }
 
@@ -192,6 +194,8 @@ void add_options(CLI::App& app, const CommandRow& row, Options& o, RawOptions& r
       app.add_option(option, o.only, "Only variants with this choice: T=f16, OP=3");
     if (option == "--mantissas")
       app.add_option(option, raw.mantissas, "Numbers of each exponent and sign of a wide type");
+    if (option == "--whole")
+      app.add_flag(option, o.whole, "All 2^32 inputs of a 32-bit type, as --device cuda does");
     if (option == "--adversarial")
       app.add_option(option, raw.adversarial,
                      "Let the emulator err on purpose, as far as a correct device may: a seed");

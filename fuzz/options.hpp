@@ -44,6 +44,7 @@ struct Options {
   std::string planted;  ///< score: folder of pairs
   std::vector<std::string> only;  ///< exhaust: choices of types, knobs and flags, "T=f16"
   int64_t mantissas = 0;          ///< exhaust: of each exponent and sign; 0: as the program likes
+  bool whole = false;             ///< exhaust: all 2^32 inputs of a 32-bit operand, on any device
   int64_t max_disk_bytes = int64_t{1} << 30;
 };
 

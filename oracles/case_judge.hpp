@@ -118,8 +118,13 @@ class CaseJudge {
   void observe(int64_t place, double exact, bool bounded) const;
   double element_value(uint64_t bits) const;
   void observe_reals(const Value& value);
-  /// The exact value, from the last tier where the first one's error would show.
-  double sharp_value(const Open& open);
+  /// Values of the root's forms that are equal to its exact value (FormulaDefinition::forms, "#").
+  std::vector<const Value*> equal_forms();
+  /// The exact value, from the last tier where the first one's error would show in each of `forms`.
+  double sharp_value(const Open& open, const std::vector<const Value*>& forms);
+  /// Of an exact value that is known to round to infinity, where the kernel wrote that: a double
+  /// near it, though not to a fraction of an ulp of the type's last binade.
+  std::optional<double> beyond_type(const Open& open) const;
 
   // Bits and integers.
   template <typename Check>

@@ -28,13 +28,14 @@ const std::vector<FormulaDefinition>& formula_library() {
       {"gelu",
        {"x"},
        "0.5 * x * (1 + erf(x * 0.70710678118654752440))",
-       {"0.5 * x * erfc(-x * 0.70710678118654752440)", "x * normcdf(x)"}},
-      // (1 + tanh u) / 2 = 1 / (1 + e^-2u)
+       // 1 + erf u = erfc(-u), of the same u; normcdf's root of 1/2 has all its digits
+       {"#0.5 * x * erfc(-x * 0.70710678118654752440)", "x * normcdf(x)"}},
+      // (1 + tanh u) / 2 = 1 / (1 + e^-2u), and twice the literal is the double that is twice it
       {"gelu_tanh",
        {"x"},
        "0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)))",
-       {"x / (1 + exp(-1.59576912160573071176 * (x + 0.044715 * x * x * x)))",
-        "x * (1 / (1 + exp(-1.59576912160573071176 * (x + 0.044715 * x * x * x))))"}},
+       {"#x / (1 + exp(-1.59576912160573071176 * (x + 0.044715 * x * x * x)))",
+        "#x * (1 / (1 + exp(-1.59576912160573071176 * (x + 0.044715 * x * x * x))))"}},
       {"maximum", {"a", "b"}, "max(a, b)"},
       {"minimum", {"a", "b"}, "min(a, b)"},
   };

@@ -69,8 +69,8 @@ enum class Op : uint8_t {
   rescaled,   ///< e^(x - max(x)), x: what an online softmax's factors add, along `reduced`
   hull,       ///< q, w, t: q = sum(w t) / sum(w) over `reduced` lies within the hull of t
   forms,  ///< one function in its usual forms: a correct kernel computes one of them. `text`: of
-          ///< each "=", "~" where its own value is only near, or "." where it is none of them but
-          ///< the value itself
+          ///< each "=", "#" where it is equal for its literals as they are, "~" where its own value
+          ///< is only near, or "." where it is none of them but the value itself
   total,  ///< a, parts: a adds the parts, which one accumulator may add in any order. `text`:
           ///< of each part "+" or "-"; of a sum that joins term by term "a" or "s"
 };
@@ -155,7 +155,7 @@ struct FormulaDefinition {
   std::string_view name;
   std::vector<std::string_view> parameters;
   std::string_view text;
-  /// Other forms that kernels usually have. One that begins with "~" is not equal but near.
+  /// Other forms that kernels usually have. "~": not equal but near; "#": equal to the last digit.
   std::vector<std::string_view> forms = {};
   /// What the textbook's own form gives where `text`, which kernels compute, is NaN: the logarithm
   /// of an infinite sum. "": the same.

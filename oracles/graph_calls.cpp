@@ -62,8 +62,9 @@ int FormulaCompiler::expand(const Expr& e, const FormulaDefinition& definition) 
   n.text = "=";
   for (std::string_view form : definition.forms) {
     if (limits) break;  // a definition's limits are values that its forms do not give
-    n.text += form.front() == '~' ? '~' : '=';
-    if (form.front() == '~') form.remove_prefix(1);
+    const bool marked = form.front() == '~' || form.front() == '#';
+    n.text += marked ? form.front() : '=';
+    if (marked) form.remove_prefix(1);
     n.args.push_back(compile(*parse_expression(form, e.where)));
   }
   bindings_ = saved;

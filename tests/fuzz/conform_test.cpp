@@ -261,6 +261,10 @@ TEST(Conform, WithoutACardItSaysSo) {
     EXPECT_EQ(other.status, 3) << command;
     EXPECT_NE(other.err.find("no CUDA device"), std::string::npos) << other.err;
   }
+  const auto exhaust = run_assay({"exhaust", "unary", "--only", "OP=0", "--device", "cuda"});
+  EXPECT_EQ(exhaust.status, 3);
+  EXPECT_NE(exhaust.err.find("no CUDA device"), std::string::npos) << exhaust.err;
+  EXPECT_EQ(std::count(exhaust.err.begin(), exhaust.err.end(), '\n'), 1) << exhaust.err;
 }
 
 TEST(Conform, AMemoryLimitThatIsNoNumberIsAnError) {

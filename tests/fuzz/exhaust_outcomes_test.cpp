@@ -63,6 +63,16 @@ TEST(ExhaustFaults, AFaultThatNeedsManyElementsLosesNoInput) {
   EXPECT_EQ(report.at("exit"), 1);
 }
 
+TEST(ExhaustFaults, RelationsThatAdmitFewElementsTakeMoreCases) {
+  const Kernel kernel = twice();
+  kernel.change("launch =", "require = [\"n <= 1000\"]\nlaunch =");
+  const json report = kernel.report();
+  expect_sums(report.at("kernels")[0].at("results")[0].at("outputs")[0]);
+  EXPECT_EQ(report.at("kernels")[0].at("inputs_done"), 65536);
+  EXPECT_GE(report.at("cases"), 65536 / 1000);
+  EXPECT_EQ(report.at("exit"), 0);
+}
+
 TEST(ExhaustFaults, SizesThatCannotBeHalvedKeepTheirInputsTogether) {
   const Kernel kernel =
       twice("y[i] = ", "if (bits == 0x1234) y[i + 100000000] = x[i]; else y[i] = ");

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
+#include <random>
 
 #include "fuzz/exhaust.hpp"
 #include "oracles/verdict.hpp"
@@ -130,9 +132,9 @@ struct Element {
 };
 ErrorStats breaks_of(const std::vector<Element>& elements) {
   ErrorStats stats = stats_of_f16();
-  std::vector<InputPoint> points;
+  std::vector<OrderedPoint> points;
   for (const Element& e : elements)
-    points.push_back({{e.input}, round_to_bits(DType::f16, e.got), e.exact});
+    points.push_back({e.input, round_to_bits(DType::f16, e.got), e.exact});
   find_breaks(DType::f16, points, stats);
   EXPECT_TRUE(stats.ordered);
   return stats;
@@ -181,6 +183,90 @@ TEST(ExhaustBreaks, BothZerosAreComparedWithBothNeighbours) {
   EXPECT_EQ(minus.first_breaks[0].upper.inputs[0], 0x8000u);
   EXPECT_EQ(negated(0.01, 0).breaks, 1) << "of +0 against the number below";
   EXPECT_EQ(negated(-0.0, -0.01).breaks, 1) << "of -0 against the number above";
+}
+
+/// All numbers of f16 by their bits, with outputs that err often: of -x, two bits either way, so
+/// that one neighbour in five breaks its direction. `left_out`: bits that did not run.
+std::vector<OrderedPoint> points_of_f16(const std::function<bool(uint64_t)>& left_out) {
+  std::vector<OrderedPoint> points;
+  std::mt19937_64 random(7);
+  for (uint64_t bits = 0; bits < 0x10000; ++bits) {
+    const double x = to_double(DType::f16, bits);
+    const uint64_t away = random() % 8;
+    if (std::isnan(x) || left_out(bits)) continue;
+    const uint64_t got = away < 2 && (bits & 0x3ff) > 2 ? bits - 2 + 4 * away : bits;
+    points.push_back({bits, got ^ 0x8000, -x});
+  }
+  return points;
+}
+
+/// Breaks as units of so many inputs find them together.
+ErrorStats breaks_in_units(const std::vector<OrderedPoint>& points, uint64_t inputs) {
+  std::vector<ErrorStats> units;
+  for (uint64_t first = 0; first < 0x10000; first += inputs) {
+    std::vector<OrderedPoint> own;
+    for (const OrderedPoint& point : points) {
+      if (point.input >= first && point.input < first + inputs) own.push_back(point);
+    }
+    units.push_back(stats_of_f16());
+    find_breaks(DType::f16, own, units.back());
+    keep_ends(DType::f16, own, units.back());
+  }
+  std::vector<const ErrorStats*> all;
+  for (const ErrorStats& unit : units) all.push_back(&unit);
+  return joined(DType::f16, all);
+}
+
+void expect_the_same_in_units(const std::function<bool(uint64_t)>& left_out) {
+  const std::vector<OrderedPoint> points = points_of_f16(left_out);
+  ErrorStats whole = stats_of_f16();
+  std::vector<OrderedPoint> sorted = points;
+  find_breaks(DType::f16, sorted, whole);
+  EXPECT_GT(whole.breaks, std::ssize(points) / 16);
+  for (const uint64_t inputs : {0x10000u, 0x8000u, 4096u, 999u, 128u}) {
+    const ErrorStats units = breaks_in_units(points, inputs);
+    EXPECT_EQ(units.breaks, whole.breaks) << inputs;
+    ASSERT_EQ(units.first_breaks.size(), kBreaksShown);
+    for (size_t i = 0; i < kBreaksShown; ++i) {
+      EXPECT_EQ(units.first_breaks[i].lower.inputs, whole.first_breaks[i].lower.inputs) << inputs;
+      EXPECT_EQ(units.first_breaks[i].upper.inputs, whole.first_breaks[i].upper.inputs) << inputs;
+    }
+  }
+}
+
+TEST(ExhaustBreaks, UnitsFindTogetherWhatAllInputsShow) {
+  expect_the_same_in_units([](uint64_t) { return false; });
+  // Units that are empty, and neighbours that are far apart.
+  expect_the_same_in_units([](uint64_t bits) { return (bits & 0x1fff) > 0x1003; });
+}
+
+TEST(ExhaustBreaks, BothZerosAreComparedAcrossUnits) {
+  // 1 and -1 in units of their zeros, or away from them; the output of one zero is wrong.
+  const auto breaks = [](const std::vector<std::vector<Element>>& units) {
+    std::vector<ErrorStats> stats;
+    for (const auto& elements : units) {
+      std::vector<OrderedPoint> points;
+      for (const Element& e : elements)
+        points.push_back({e.input, round_to_bits(DType::f16, e.got), e.exact});
+      stats.push_back(stats_of_f16());
+      find_breaks(DType::f16, points, stats.back());
+      keep_ends(DType::f16, points, stats.back());
+    }
+    std::vector<const ErrorStats*> all;
+    for (const ErrorStats& one : stats) all.push_back(&one);
+    return joined(DType::f16, all).breaks;
+  };
+  const Element up{kOne, 1, 1}, down{0x8000 | kOne, -1, -1};
+  for (const double wrong : {2.0, -2.0}) {
+    const Element plus{0, 0, wrong}, minus{0x8000, 0, 0};
+    EXPECT_EQ(breaks({{plus, up}, {minus, down}}), 1) << wrong;
+    EXPECT_EQ(breaks({{plus}, {minus}, {down}, {up}}), 1) << wrong;
+    EXPECT_EQ(breaks({{plus, up}, {minus}, {down}}), 1) << wrong;
+    EXPECT_EQ(breaks({{plus}, {minus, down}, {up}}), 1) << wrong;
+    const Element minus_wrong{0x8000, 0, wrong}, plus_right{0, 0, 0};
+    EXPECT_EQ(breaks({{plus_right, up}, {minus_wrong, down}}), 1) << wrong;
+    EXPECT_EQ(breaks({{up}, {plus_right}, {minus_wrong}, {down}}), 1) << wrong;
+  }
 }
 
 ExhaustReport report_of(const ErrorStats& stats) {
@@ -233,6 +319,18 @@ TEST(ExhaustReport, TheHistogramsBarsAreItsCounts) {
   EXPECT_NE(svg.find(">1/8</text>"), std::string::npos);
   EXPECT_NE(svg.find("max 0.375 ulps"), std::string::npos);
   EXPECT_NE(svg.find("</svg>"), std::string::npos);
+}
+
+TEST(ExhaustReport, WhatAGpuShowedIsRepeatedOnOne) {
+  ExhaustReport report = report_of(counted_at(4));
+  UnitResult& unit = report.variants[0].with_findings.emplace_back();
+  unit.findings.emplace_back();
+  unit.case_files.emplace_back("k.case");
+  EXPECT_EQ(exhaust_text(report).find("--device"), std::string::npos);
+  report.device = "cuda";
+  EXPECT_NE(exhaust_text(report).find(" --device cuda\n"), std::string::npos)
+      << exhaust_text(report);
+  EXPECT_NE(exhaust_json({report}, 1).find(" --device cuda\""), std::string::npos);
 }
 
 TEST(ExhaustReport, TheExitStatusOfSeveralKernelsIsTheWorst) {
