@@ -87,7 +87,11 @@ Decision decide_overflow(const FloatFormat& format, const Margins& m, int sign, 
   if (std::isinf(reach)) return Decision::accepted;
   if (m.beyond) return sign * m.value > 0 ? Decision::accepted : Decision::rejected;
   const double half_ulp = std::ldexp(1.0, format.max_exponent - format.precision);
-  const double distance = format.largest - sign * m.value - reach + half_ulp;  // <= 0: reaches it
+  const double short_of = format.largest - sign * m.value;
+  // Near double's own largest number, the sum of a value and its reach leaves double.
+  if (short_of < -0x1p1000 && std::fabs(m.value_error) < 0x1p1000 - half_ulp)
+    return Decision::accepted;
+  const double distance = short_of - reach + half_ulp;  // <= 0: reaches it
   // Exact next to the largest finite (Sterbenz): 65504 + 16 lies on the threshold itself. What is
   // left to round there is small, which f64 needs: 2^-50 of its largest number is four ulps.
   const double size = std::fabs(m.value);

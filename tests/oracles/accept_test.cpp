@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <random>
 
 namespace assay {
@@ -46,6 +47,24 @@ TEST(Accept, OverflowBeginsHalfAnUlpAboveTheLargest) {
   EXPECT_EQ(decided(DType::f16, largest, 65521), Decision::rejected);
   EXPECT_EQ(decided(DType::f16, infinity, 65521), Decision::accepted);
   EXPECT_EQ(decided(DType::f16, infinity, 65000, 0, 600), Decision::accepted);
+}
+
+// A double near its own end, narrowed: value and reach together leave double, and it was undecided.
+TEST(Accept, OverflowOfWhatIsNearDoublesOwnEnd) {
+  const double most = std::numeric_limits<double>::max();
+  for (const double sign : {1.0, -1.0}) {
+    for (const double reach : {0.0, 0x1p971, 0x1p1000}) {
+      const uint64_t infinity = round_to_bits(DType::f32, sign * HUGE_VAL);
+      const uint64_t other = round_to_bits(DType::f32, -sign * HUGE_VAL);
+      const uint64_t largest = round_to_bits(DType::f32, sign * 0x1.fffffep127);
+      EXPECT_EQ(decided(DType::f32, infinity, sign * most, reach, reach), Decision::accepted);
+      EXPECT_EQ(decided(DType::f32, other, sign * most, reach, reach), Decision::rejected);
+      EXPECT_EQ(decided(DType::f32, largest, sign * most, reach, reach), Decision::rejected);
+    }
+  }
+  const uint64_t infinity = round_to_bits(DType::f64, HUGE_VAL);
+  EXPECT_EQ(decided(DType::f64, infinity, most, 0, 0), Decision::rejected);
+  EXPECT_EQ(decided(DType::f64, infinity, most, 0, 0x1p971), Decision::accepted);
 }
 
 TEST(Accept, NanAndInfinityAreTheirOwn) {
