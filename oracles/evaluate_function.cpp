@@ -206,7 +206,7 @@ class NodeWork::FunctionBlock {
   /// Where no figure is published no value is either, special ones included (rule R10). NaN lies in
   /// every range.
   bool documented(double x, double reach) const {
-    if (info_.exact || table_.empty()) return true;
+    if (info_.exact) return true;
     if (std::isnan(x))
       return std::any_of(table_.begin(), table_.end(),
                          [](const rows::Accuracy& row) { return row.low <= row.high; });

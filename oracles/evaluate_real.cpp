@@ -186,13 +186,7 @@ void NodeWork::settle() {
 void NodeWork::publish(std::string_view operation, size_t which) {
   const auto& settings = evaluator_.settings_;
   const auto table = accuracy_rows(operation, settings.arithmetic, settings.math);
-  if (table.empty())
-    throw InputError(node_.where_,
-                     "no published accuracy of '" + std::string(operation) + "' in " +
-                         std::string(name(settings.arithmetic)) +
-                         ": give [accuracy] another `accumulate` (f32 serves kernels that compute "
-                         "it in f32 and round), or write the formula without it");
-  const AccuracyRow& row = table.front();
+  const AccuracyRow& row = table.front();  // one at least: FormulaCompiler::need_accuracy
   if (!errs()) return;
   if (row.measure == ErrorMeasure::ulp && row.base == 0 && row.slope == 0) return;
   const rows::Accuracy accuracy = accuracy_of(row);

@@ -154,6 +154,9 @@ class FormulaCompiler {
   const DType sums_;        ///< of partial sums
   const DType arithmetic_;  ///< of all other operations
   Graph graph_;
+  /// Throws where the node is an operation that no accuracy is published of in the type in which
+  /// the kernel computes it (rule R10).
+  void need_accuracy(const Node& n) const;
   std::map<std::string, int> lines_;
   std::map<std::string, int> known_;
   Bindings bindings_;
