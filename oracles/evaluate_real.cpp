@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "oracles/accuracy_table.hpp"
+#include "oracles/extrema.hpp"
 #include "oracles/node_work.hpp"
 
 namespace assay {
@@ -131,7 +132,7 @@ void NodeWork::prescaled() {
   const auto too_large = [limit](double x) { return x >= limit && std::isfinite(x); };
   const auto size_of = [](const Value& value, int64_t k) {
     return std::fabs(value.v[k]) + element(value.e, k) +
-           std::max(element(value.lo, k), element(value.hi, k));
+           larger(element(value.lo, k), element(value.hi, k));
   };
   for_runs<3>(out_.grid, {&d.grid, &x.grid, &m.grid},
               [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
@@ -290,8 +291,8 @@ void NodeWork::choice() {
       const double away = other.v[ko] - taken.v[kt];
       const double slack = (std::fabs(away) + std::fabs(taken.v[kt])) * 0x1p-50 +
                            element(other.e, ko) + element(taken.e, kt);
-      lo = std::max(lo, element(other.lo, ko) - away + slack);
-      hi = std::max(hi, element(other.hi, ko) + away + slack);
+      lo = larger(lo, element(other.lo, ko) - away + slack);
+      hi = larger(hi, element(other.hi, ko) + away + slack);
       // Next to an infinity that may not be chosen nothing finite has a bound.
       if (std::isnan(away) || (away != 0 && !std::isfinite(taken.v[kt]))) lo = hi = kNan;
     } else if (status == kUndefined) {
