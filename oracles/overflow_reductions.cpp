@@ -238,7 +238,9 @@ void Overflows::whole(int id) {
 void Overflows::rescaled(int id) {
   const Node& node = graph_.nodes[static_cast<size_t>(id)];
   const int weight = node.args[0];
-  if (settings_.online <= 0 || !any(node.args[1])) {
+  const bool moved = std::any_of(node.args.begin() + 1, node.args.end(),
+                                 [this](int operand) { return any(operand); });
+  if (settings_.online <= 0 || !moved) {
     if (any(weight)) whole(id);
     return;
   }
