@@ -27,6 +27,10 @@ std::vector<Lint> questions_in(const std::string& text, const std::string& path)
 /// that no entry names is a macro of the source: it is used when the source has the word.
 std::vector<Lint> unused_parts(const Contract& contract);
 
+/// Facts of [accuracy] that speak of nothing in the formula, in any variant: they allow for nothing
+/// (fuzz/lint_accuracy.cpp).
+std::vector<Lint> idle_facts(const Contract& contract);
+
 /// Sizes that `require` alone keeps from their listed values, or from all that are near their least
 /// or their largest.
 std::vector<Lint> unreachable_sizes(const Contract& contract);

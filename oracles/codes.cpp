@@ -16,9 +16,12 @@ struct Score {
 
 Score score_at(const Scores& s, int64_t j) {
   const int64_t k = s.base + j * s.step;
-  const double e = element(s.e, k);
-  const double above = element(s.hi, k) + e;
-  const double below = element(s.lo, k) + e;
+  const double lo = element(s.lo, k);
+  const double hi = element(s.hi, k);
+  // Of what is beyond double the limit holds for the exact score, too.
+  const double e = rows::known_error(s.v[k], element(s.e, k), lo, hi);
+  const double above = hi + e;
+  const double below = lo + e;
   return s.sign > 0 ? Score{s.v[k], above, below} : Score{-s.v[k], below, above};
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "oracles/extrema.hpp"
 #include "oracles/node_work.hpp"
 
 namespace assay {
@@ -50,8 +51,8 @@ void NodeWork::comparison() {
     const double x = a.v[ka];
     const double y = b.v[kb];
     const double near = element(a.e, ka) + element(b.e, kb) +
-                        std::max(element(a.lo, ka), element(a.hi, ka)) +
-                        std::max(element(b.lo, kb), element(b.hi, kb));
+                        larger(element(a.lo, ka), element(a.hi, ka)) +
+                        larger(element(b.lo, kb), element(b.hi, kb));
     const bool clear = near == 0 || std::fabs(x - y) > near * rows::kOutward || apart(a, ka, b, kb);
     out[k] = holds(node_.op, order(x, y), std::isnan(x) || std::isnan(y)) ? 1 : 0;
     status[k] = clear ? kKnown : kEither;
@@ -76,7 +77,7 @@ void NodeWork::special_value() {
   for (int64_t k = 0; k < out_.grid.size; ++k) {
     const double lo = element(a.lo, k);
     const double hi = element(a.hi, k);
-    const double reach = std::fabs(a.v[k]) + element(a.e, k) + std::max(lo, hi);
+    const double reach = std::fabs(a.v[k]) + element(a.e, k) + larger(lo, hi);
     const bool moved = lo != 0 || hi != 0;
     out[k] = nan ? std::isnan(a.v[k]) : std::isinf(a.v[k]);
     status[k] = kKnown;

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "oracles/accuracy_table.hpp"
+#include "oracles/extrema.hpp"
 #include "oracles/functions.hpp"
 #include "oracles/node_work.hpp"
 #include "oracles/row_functions.hpp"
@@ -174,13 +175,14 @@ class NodeWork::FunctionBlock {
       const bool falls = info_.shape == Shape::decreasing;
       const double below = a.lo[k] + e;
       const double above = a.hi[k] + e;
-      reach = std::max(below, above);
-      from_e = std::max(spread(k, v, kErrorUp, e), spread(k, v, kErrorDown, e));
+      reach = larger(below, above);
+      from_e = larger(spread(k, v, kErrorUp, e), spread(k, v, kErrorDown, e));
+      if (std::isnan(from_e)) from_e = kInfinity;  // an end lies outside of the domain
       if (deviates) {
         down = falls ? spread(k, v, kUp, above) : spread(k, v, kDown, below);
         up = falls ? spread(k, v, kDown, below) : spread(k, v, kUp, above);
       }
-      if (info_.shape == Shape::lipschitz) down = up = std::max(down, up);
+      if (info_.shape == Shape::lipschitz) down = up = larger(down, up);
       if (info_.arguments == 2 && (b.lo[k] != 0 || b.hi[k] != 0)) down = up = reach = kInfinity;
     }
     // Infinite on both sides: NaN, perhaps.
@@ -206,7 +208,7 @@ class NodeWork::FunctionBlock {
   /// Where no figure is published no value is either, special ones included (rule R10). NaN lies in
   /// every range.
   bool documented(double x, double reach) const {
-    if (info_.exact || table_.empty()) return true;
+    if (info_.exact) return true;
     if (std::isnan(x))
       return std::any_of(table_.begin(), table_.end(),
                          [](const rows::Accuracy& row) { return row.low <= row.high; });

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "oracles/accuracy_table.hpp"
+#include "oracles/extrema.hpp"
 #include "oracles/node_work.hpp"
 
 namespace assay {
@@ -67,8 +68,8 @@ bool reciprocal_serves(const Graph& graph, const Node& node) {
   const auto id = static_cast<int>(&node - graph.nodes.data());
   for (size_t k = 0; k < graph.nodes.size(); ++k) {
     const Node& other = graph.nodes[k];
-    const bool shares = other.op == Op::div && !other.integral && &other != &node &&
-                        other.args[1] == node.args[1];
+    const bool shares =
+        other.op == Op::div && !other.integral && &other != &node && other.args[1] == node.args[1];
     if (shares && !in_different_forms(graph, id, static_cast<int>(k))) return true;
   }
   return false;
@@ -102,7 +103,7 @@ void NodeWork::hoisted_reciprocal() {
   const Value& a = argument(0);
   const Value& b = argument(1);
   const auto reciprocal_of = [&](int64_t k) {
-    const double spread = element(b.e, k) + std::max(element(b.lo, k), element(b.hi, k));
+    const double spread = element(b.e, k) + larger(element(b.lo, k), element(b.hi, k));
     const double size = std::fabs(b.v[k]);
     const double most = (size + spread) * rows::kOutward;
     const double least = (size - spread) / rows::kOutward;
@@ -125,13 +126,13 @@ void NodeWork::hoisted_reciprocal() {
   if (out_.hi == nullptr) std::fill_n(hi, size, 0.0);
   bool any = out_.lo != nullptr;
   const auto one = [&](int64_t k, int64_t ka, const Reciprocal& r) {
-    const double spread = element(a.e, ka) + std::max(element(a.lo, ka), element(a.hi, ka));
+    const double spread = element(a.e, ka) + larger(element(a.lo, ka), element(a.hi, ka));
     const double dividend = std::fabs(a.v[ka]) + spread;
     if (std::isinf(dividend) && r.vanishes) lo[k] = hi[k] = kNan;           // inf x 0
     if (std::fabs(a.v[ka]) <= spread && r.overflows) lo[k] = hi[k] = kNan;  // 0 x inf
     if (!std::isfinite(out_.v[k]) || dividend == 0) return;
     if (rows::vast_limit(out_.v[k], element(out_.e, k), lo[k], hi[k]) > 0) return;
-    const double top = std::fabs(out_.v[k]) + element(out_.e, k) + std::max(lo[k], hi[k]);
+    const double top = std::fabs(out_.v[k]) + element(out_.e, k) + larger(lo[k], hi[k]);
     const double own = r.relative * (1 + r.relative) * top + r.underflow * dividend;
     lo[k] = (lo[k] + own) * rows::kOutward;
     hi[k] = (hi[k] + own) * rows::kOutward;

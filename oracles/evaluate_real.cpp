@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "oracles/accuracy_table.hpp"
+#include "oracles/extrema.hpp"
 #include "oracles/node_work.hpp"
 
 namespace assay {
@@ -131,7 +132,7 @@ void NodeWork::prescaled() {
   const auto too_large = [limit](double x) { return x >= limit && std::isfinite(x); };
   const auto size_of = [](const Value& value, int64_t k) {
     return std::fabs(value.v[k]) + element(value.e, k) +
-           std::max(element(value.lo, k), element(value.hi, k));
+           larger(element(value.lo, k), element(value.hi, k));
   };
   for_runs<3>(out_.grid, {&d.grid, &x.grid, &m.grid},
               [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
@@ -186,13 +187,7 @@ void NodeWork::settle() {
 void NodeWork::publish(std::string_view operation, size_t which) {
   const auto& settings = evaluator_.settings_;
   const auto table = accuracy_rows(operation, settings.arithmetic, settings.math);
-  if (table.empty())
-    throw InputError(node_.where_,
-                     "no published accuracy of '" + std::string(operation) + "' in " +
-                         std::string(name(settings.arithmetic)) +
-                         ": give [accuracy] another `accumulate` (f32 serves kernels that compute "
-                         "it in f32 and round), or write the formula without it");
-  const AccuracyRow& row = table.front();
+  const AccuracyRow& row = table.front();  // one at least: FormulaCompiler::need_accuracy
   if (!errs()) return;
   if (row.measure == ErrorMeasure::ulp && row.base == 0 && row.slope == 0) return;
   const rows::Accuracy accuracy = accuracy_of(row);
@@ -296,8 +291,8 @@ void NodeWork::choice() {
       const double away = other.v[ko] - taken.v[kt];
       const double slack = (std::fabs(away) + std::fabs(taken.v[kt])) * 0x1p-50 +
                            element(other.e, ko) + element(taken.e, kt);
-      lo = std::max(lo, element(other.lo, ko) - away + slack);
-      hi = std::max(hi, element(other.hi, ko) + away + slack);
+      lo = larger(lo, element(other.lo, ko) - away + slack);
+      hi = larger(hi, element(other.hi, ko) + away + slack);
       // Next to an infinity that may not be chosen nothing finite has a bound.
       if (std::isnan(away) || (away != 0 && !std::isfinite(taken.v[kt]))) lo = hi = kNan;
     } else if (status == kUndefined) {

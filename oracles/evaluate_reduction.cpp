@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "oracles/extrema.hpp"
 #include "oracles/reducer.hpp"
 
 namespace assay {
@@ -110,9 +111,9 @@ void NodeWork::running_overflow() {
                         for (int64_t j = 0; j < m; ++j) {
                           const int64_t at = offset[0] + k * stride[0] + first[0] + j * step[0];
                           const int64_t kw = offset[1] + k * stride[1] + first[1] + j * step[1];
-                          if (certainly_zero(w, kw)) continue;
-                          up += std::max(0.0, t.v[at] + element(t.hi, at) + element(t.e, at));
-                          down += std::max(0.0, element(t.lo, at) + element(t.e, at) - t.v[at]);
+                          if (certainly_zero(w, kw) || std::isnan(t.v[at])) continue;
+                          up += positive_part(t.v[at] + element(t.hi, at) + element(t.e, at));
+                          down += positive_part(element(t.lo, at) + element(t.e, at) - t.v[at]);
                         }
                       });
                   // An infinity times a factor that has vanished is NaN.

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "oracles/codes.hpp"
+#include "oracles/extrema.hpp"
 #include "oracles/node_work.hpp"
 
 namespace assay {
@@ -33,8 +34,8 @@ class RunningSum {
     hi_ = (hi_ + hi) * rows::kOutward;
     if (!std::isfinite(v)) special_ += v;
     if (std::isfinite(v)) {
-      up_ = (up_ + std::max(0.0, v + hi + e)) * rows::kOutward;
-      down_ = (down_ + std::max(0.0, lo + e - v)) * rows::kOutward;
+      up_ = (up_ + positive_part(v + hi + e)) * rows::kOutward;
+      down_ = (down_ + positive_part(lo + e - v)) * rows::kOutward;
       magnitude_ = (magnitude_ + std::fabs(v) + e) * rows::kOutward;
     }
     const bool known = e == 0 && lo == 0 && hi == 0;
@@ -52,7 +53,7 @@ class RunningSum {
       lo = hi = special_ == 0 || meets ? kNan : (lo_ + hi_) - (lo_ + hi_);
       return;
     }
-    const double all = magnitude_ + std::max(lo_, hi_);
+    const double all = magnitude_ + larger(lo_, hi_);
     const double any_order = static_cast<double>(std::max<int64_t>(terms_ - 1, 0));
     const double h = std::min(depth_, any_order);
     const double growth = h < any_order ? h * rounding_.u * (1 + h * rounding_.u) : h * rounding_.u;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "oracles/extrema.hpp"
 #include "oracles/node_work.hpp"
 
 namespace assay {
@@ -31,8 +32,8 @@ struct Terms {
     lo += lower;
     hi += upper;
     if (std::isfinite(v)) {
-      up += std::max(0.0, (size + value) / 2 + upper + e);
-      down += std::max(0.0, (size - value) / 2 + lower + e);
+      up += positive_part((size + value) / 2 + upper + e);
+      down += positive_part((size - value) / 2 + lower + e);
     } else {  // its finite terms, of whatever sign
       up += size;
       down += size;
@@ -137,7 +138,7 @@ void NodeWork::total() {
       if (settings.widen && !std::isnan(written.v[k]) && !(against < limit)) lo[k] = hi[k] = kNan;
       continue;
     }
-    const double all = t.magnitude + std::max(t.lo, t.hi);
+    const double all = t.magnitude + larger(t.lo, t.hi);
     const bool exact = t.quantum > 0 && (all == 0 || all < shape.exact_limit * t.quantum);
     double own = exact ? 0 : shape.underflow + (growth == 0 ? 0 : growth * all);
     if (all != 0) own += flushed;

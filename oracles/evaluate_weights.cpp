@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "oracles/accuracy_table.hpp"
+#include "oracles/extrema.hpp"
 #include "oracles/hull.hpp"
 #include "oracles/node_work.hpp"
 
@@ -26,11 +27,14 @@ class BlockMaxima {
       double high = -kInfinity;
       for (int64_t j = first; j < std::min(n, first + block); ++j) {
         const int64_t k = base + j * step;
+        unknown_ |= std::isnan(x.v[k]);
+        if (std::isnan(x.v[k])) continue;
         const double slack = std::isfinite(x.v[k]) ? element(x.e, k) : 0;
-        low = std::max(low, x.v[k] - element(x.lo, k) - slack);
-        high = std::max(high, x.v[k] + element(x.hi, k) + slack);
-        unknown_ |= std::isnan(x.v[k]) || std::isnan(low) || std::isnan(high);
+        low = larger(low, x.v[k] - element(x.lo, k) - slack);
+        high = larger(high, x.v[k] + element(x.hi, k) + slack);
       }
+      unknown_ |= std::isnan(low) || std::isnan(high);
+      if (std::isnan(low) || std::isnan(high)) low = high = kInfinity;
       low_.push_back(low);
       high_.push_back(high);
       if (std::isfinite(high)) largest_ = std::max(largest_, std::fabs(high));
@@ -41,12 +45,17 @@ class BlockMaxima {
 
   /// Maxima that may replace that of a block, in whatever order the blocks are visited.
   int64_t above(int64_t block) const {
-    if (unknown_) return static_cast<int64_t>(low_.size()) - 1;
+    if (unknown_) return blocks() - 1;
     const double own = low_[static_cast<size_t>(block)];
-    const auto first = std::upper_bound(distinct_.begin(), distinct_.end(), own);
-    int64_t count = distinct_.end() - first;
-    if (high_[static_cast<size_t>(block)] > own) --count;  // itself
-    return count;
+    return above_value(own) - (high_[static_cast<size_t>(block)] > own ? 1 : 0);  // itself
+  }
+  /// Maxima that may replace a number.
+  int64_t above_value(double low) const {
+    if (unknown_ || std::isnan(low)) return blocks();
+    return distinct_.end() - std::upper_bound(distinct_.begin(), distinct_.end(), low);
+  }
+  double low_of(int64_t block) const {
+    return unknown_ ? -kInfinity : low_[static_cast<size_t>(block)];
   }
   double largest() const { return largest_; }
   int64_t blocks() const { return static_cast<int64_t>(low_.size()); }
@@ -125,6 +134,41 @@ void NodeWork::pass_through(const Value& argument) {
   out_.source_generation = argument.generation;
 }
 
+/// What the shift is a maximum of besides the scores, for each line of out_ along `along`.
+std::vector<std::vector<Ends>> NodeWork::other_operands(int along) {
+  std::vector<std::vector<Ends>> lines;
+  for (size_t a = 2; a < node_.args.size(); ++a) {
+    const Value& x = argument(a);
+    size_t line = 0;
+    lines_along<1>(along, {&x.grid}, [&](const std::array<int64_t, 2>& at) {
+      const int64_t k = at[1];
+      const double slack = std::isfinite(x.v[k]) ? element(x.e, k) : 0;
+      if (line == lines.size()) lines.emplace_back();
+      lines[line++].push_back(
+          {x.v[k] - element(x.lo, k) - slack, x.v[k] + element(x.hi, k) + slack});
+    });
+  }
+  return lines;
+}
+
+namespace {
+
+/// Those that may replace a number; of what is not known, all.
+int64_t count_above(const std::vector<Ends>& others, double low) {
+  return std::count_if(others.begin(), others.end(),
+                       [low](const Ends& x) { return !(x.high <= low); });
+}
+
+double largest_of(const std::vector<Ends>& others) {
+  double largest = 0;
+  for (const Ends& x : others)
+    for (const double end : {x.low, x.high})
+      if (std::isfinite(end)) largest = std::max(largest, std::fabs(end));
+  return largest;
+}
+
+}  // namespace
+
 /// Weights e^(x_i - m) of an online softmax: what was summed before is multiplied by one more
 /// rounded exponential at each new maximum.
 void NodeWork::rescaled() {
@@ -140,26 +184,40 @@ void NodeWork::rescaled() {
   const auto table = accuracy_rows("exp", settings.arithmetic, settings.math);
   const rows::Accuracy published = accuracy_of(table.front());
   const bool prescaled = node_.weight > 1;
+  const bool of_scores = node_.integer == 0;
   const int along = node_.reduced[0];
   const int64_t n = chunk_.extent[static_cast<size_t>(along)];
   const int64_t step_w = stride_along(w.grid, along);
   const int64_t step_x = stride_along(x.grid, along);
   const int64_t step = stride_along(out_.grid, along);
+  const std::vector<std::vector<Ends>> operands = other_operands(along);
+  const std::vector<Ends> none;
+  size_t line = 0;
   lines_along<2>(along, {&w.grid, &x.grid}, [&](const std::array<int64_t, 3>& first) {
     const BlockMaxima maxima(x, first[2], step_x, n, settings.online);
-    for (int64_t j = 0; j < n; ++j) {
-      const int64_t k = first[1] + j * step_w;
+    const std::vector<Ends>& others = operands.empty() ? none : operands[line++];
+    const double largest = std::max(maxima.largest(), largest_of(others));
+    const auto new_maxima = [&](int64_t j) {
       // x log2e - m log2e in one fused operation is the rounding of m log2e where x is m: then each
       // block has a factor near 1, new maximum or not.
-      const bool every = prescaled && maxima.largest() > 0;
-      const auto count =
-          static_cast<double>(every ? maxima.blocks() - 1 : maxima.above(j / settings.online));
+      if (prescaled && largest > 0) return maxima.blocks() - 1 + std::ssize(others);
+      if (!of_scores) {  // itself is among the others
+        const Ends& own = others[static_cast<size_t>(node_.integer - 1)];
+        return maxima.above_value(own.low) + count_above(others, own.low) -
+               (own.high <= own.low ? 0 : 1);
+      }
+      const int64_t block = j / settings.online;
+      return maxima.above(block) + count_above(others, maxima.low_of(block));
+    };
+    for (int64_t j = 0; j < (of_scores ? n : 1); ++j) {
+      const int64_t k = first[1] + j * step_w;
+      const auto count = static_cast<double>(new_maxima(j));
       // Each factor's own figure and the product's rounding; its exponent's rounding telescopes
       // into that of x - m, but for what the two products lose.
-      const double slopes = published.slope * 2 * maxima.largest();
+      const double slopes = published.slope * 2 * largest;
       double relative =
           count * ((published.ulps + slopes) * 2 + 1) * rounding.u + count * published.relative;
-      if (prescaled && count > 0) relative += (count + 1) * 2 * rounding.u * maxima.largest();
+      if (prescaled && count > 0) relative += (count + 1) * 2 * rounding.u * largest;
       relative = relative < 1 ? relative * (1 + relative) : kInfinity;
       const double size_w = std::fabs(w.v[k]) + element(w.e, k) + element(w.hi, k);
       const double own = count == 0 || size_w == 0 ? 0 : (relative * size_w + count * rounding.eta);
@@ -172,7 +230,8 @@ void NodeWork::rescaled() {
       const double most =
           1 + (count + 2) * (published.ulps * 2 + 1 + published.relative) * rounding.u;
       if (lo[to] > 0) lo[to] = std::min(lo[to], w.v[k] + slack);
-      if (hi[to] > 0 && !prescaled) hi[to] = std::min(hi[to], std::max(0.0, most - w.v[k]) + slack);
+      if (hi[to] > 0 && of_scores && !prescaled)
+        hi[to] = std::min(hi[to], std::max(0.0, most - w.v[k]) + slack);
     }
   });
   out_.lo = lo;
@@ -226,7 +285,7 @@ void NodeWork::hull() {
   const auto clip = [&, relative = relative, absolute = absolute](int64_t to, int64_t at,
                                                                   const Hull& hull) {
     const double v = q.v[at];
-    const double largest = std::max(std::fabs(hull.least), std::fabs(hull.most));
+    const double largest = larger(std::fabs(hull.least), std::fabs(hull.most));
     if (!std::isfinite(largest) || !hull.bounded) return;
     const bool lost = std::isnan(lo[to]) || std::isnan(hi[to]);
     if (lost && may_vanish) return;

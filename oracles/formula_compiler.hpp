@@ -112,14 +112,23 @@ class FormulaCompiler {
   int elementwise_call(const Expr& e);
   /// A function that is documented by its implementation: as accurate as that is.
   int by_implementation(int function, const DocumentedImplementation& how, const Expr& e);
-  /// x - max(x): rounding is monotonic, so a correct kernel's exponent is not positive.
-  bool below_its_maximum(int id) const;
   /// The rounding of an exponent that is a difference: 2u|x - m|, or with exp2(x log2e - m log2e)
   /// also u (|x| + |m|). With exp2(x log2e) of any other: 1.25 u |x|.
   int exponent(int id, const Expr& e);
 
   // graph_weights.cpp
-  int rescaled(int weight, int difference, const Expr& e);
+  /// x - m, where m is max(s, D), or a maximum of that and others.
+  struct Shift {
+    int scores = -1;  ///< s
+    std::vector<int> reduced;
+    std::vector<int> others;
+    size_t own = 0;  ///< x is s; from 1 on, that one of the others
+  };
+  std::optional<Shift> shift_of(int difference) const;
+  void add_operands(int maximum, std::vector<int>& out) const;
+  int rescaled(int weight, const Shift& shift, const Expr& e);
+  /// The largest of these weights is e^0.
+  bool reaches_one(int weight) const;
   int unrounded(int id, double& roundings) const;
   bool is_weight(int id) const;
   void add_running(Node& sum) const;
@@ -145,6 +154,9 @@ class FormulaCompiler {
   bool saturates(const Expr& e, DType type) const;
   static int axis_named(const FormulaLine& line, const OperandSpec& operand,
                         const std::string& label);
+  /// Throws where the node is an operation that no accuracy is published of in the type in which
+  /// the kernel computes it (rule R10).
+  void need_accuracy(const Node& n) const;
   void check_dims(const FormulaLine& line, const OperandSpec& operand, int id) const;
   /// The last rounding belongs to the output; one that the formula declares is the same rounding.
   int output_value(int id, DType type, const Expr& e);

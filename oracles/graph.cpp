@@ -7,7 +7,9 @@
 
 #include "generators/values.hpp"
 #include "kernels_under_test/relations.hpp"
+#include "oracles/accuracy_table.hpp"
 #include "oracles/formula_compiler.hpp"
+#include "oracles/functions.hpp"
 
 namespace assay {
 
@@ -31,7 +33,22 @@ Graph FormulaCompiler::compile() {
   }
   if (has_limits_) add_limits();
   for (size_t k = 0; k < contract_.oracles.size(); ++k) add_relation(static_cast<int>(k));
+  for (const Node& n : graph_.nodes) need_accuracy(n);
   return std::move(graph_);
+}
+
+void FormulaCompiler::need_accuracy(const Node& n) const {
+  const bool divides = n.op == Op::div && !n.integral;
+  if (!divides && n.op != Op::function) return;
+  const FunctionInfo* info = divides ? nullptr : find_function(n.text);
+  if (info != nullptr && info->exact) return;
+  const std::string operation = divides ? "div" : n.text;
+  if (!accuracy_rows(operation, arithmetic_, contract_.accuracy.math).empty()) return;
+  throw InputError(n.where_,
+                   "no published accuracy of '" + (divides ? "/" : operation) + "' in " +
+                       std::string(name(arithmetic_)) +
+                       ": give [accuracy] another `accumulate` (f32 serves kernels that compute "
+                       "it in f32 and round), or write the formula without it");
 }
 
 void FormulaCompiler::add_limits() {

@@ -66,7 +66,8 @@ enum class Op : uint8_t {
   settle,     ///< `weight` roundings into `type`
   prescaled,  ///< difference (or sum), x, m: the rounding of x log2e - m log2e; with x and m 0, of
               ///< log2e alone
-  rescaled,   ///< e^(x - max(x)), x: what an online softmax's factors add, along `reduced`
+  rescaled,   ///< e^(x - m), s, others: what an online softmax's factors add along `reduced`, where
+              ///< m is the maximum of s and of the others; x is args[1 + integer]
   hull,       ///< q, w, t: q = sum(w t) / sum(w) over `reduced` lies within the hull of t
   forms,  ///< one function in its usual forms: a correct kernel computes one of them. `text`: of
           ///< each "=", "#" where it is equal for its literals as they are, "~" where its own value
@@ -96,7 +97,8 @@ struct Node {
   int mma_products = 0;
   int mma_steps = 0;
   int mma_extra_bits = 0;
-  bool nonpositive = false;  ///< exp: its argument is x - max(x), which rounds to at most 0
+  /// exp: its argument is x - m, m the maximum of x or of that and more, which rounds to at most 0.
+  bool nonpositive = false;
   int saturates_at = 0;  ///< cast of a real: the narrowest width at which compiled code saturates
   std::vector<int> share_of;  ///< hull of w / sum(w) itself, between 0 and 1: the sum's dimensions
   bool joins = false;         ///< sum: some total adds its terms

@@ -346,19 +346,19 @@ int FormulaCompiler::elementwise_call(const Expr& e) {
   for (const ExprPtr& operand : e.operands) n.args.push_back(compile(*operand));
   // An exponent's difference is taken as it is written.
   if (e.text == "exp" && node(n.args[0]).op == Op::total) n.args[0] = node(n.args[0]).args[0];
-  const int difference = n.args[0];
+  std::optional<Shift> shift;
   if (e.text == "exp") {
-    n.nonpositive = below_its_maximum(n.args[0]);
+    shift = shift_of(n.args[0]);
+    n.nonpositive = shift && shift->own == 0;
     n.args[0] = exponent(n.args[0], e);
   }
   for (int& arg : n.args) arg = arithmetic(arg, e);
   n.integral = e.text == "is_nan" || e.text == "is_inf";  // truth values, as comparisons are
   n.dims = union_dims(n.args);
-  const bool weight = n.nonpositive;
   const int id = put(n, e.where);
   if (const auto* how = documented_implementation(e.text, arithmetic_, contract_.accuracy.math))
     return by_implementation(id, *how, e);
-  return weight ? rescaled(id, difference, e) : id;
+  return shift ? rescaled(id, *shift, e) : id;
 }
 
 int FormulaCompiler::by_implementation(int function, const DocumentedImplementation& how,
@@ -374,13 +374,6 @@ int FormulaCompiler::by_implementation(int function, const DocumentedImplementat
   bindings_ = saved;
   n.dims = node(function).dims;
   return put(n, e.where);
-}
-
-bool FormulaCompiler::below_its_maximum(int id) const {
-  const Node& n = node(id);
-  if (n.op != Op::sub || n.integral) return false;
-  const Node& m = node(n.args[1]);
-  return m.op == Op::max && m.args[0] == n.args[0];
 }
 
 int FormulaCompiler::exponent(int id, const Expr& e) {

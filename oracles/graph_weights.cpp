@@ -1,21 +1,65 @@
-// Recognises exponential weights in a formula: e^(x - max(x)), rescaled by an online softmax, and
-// means that they weigh.
+// Recognises exponential weights in a formula: e^(x - m), m the maximum of x or of that and more,
+// rescaled by an online softmax, and means that they weigh.
 #include <algorithm>
 
 #include "oracles/formula_compiler.hpp"
 
 namespace assay {
 
-/// e^(x - max(x, D)) as an online softmax computes it.
-int FormulaCompiler::rescaled(int weight, int difference, const Expr& e) {
-  if (!contract_.accuracy.online) return weight;
+void FormulaCompiler::add_operands(int maximum, std::vector<int>& out) const {
+  const Node& n = node(maximum);
+  if (n.op != Op::max2) return out.push_back(maximum);
+  for (const int arg : n.args) add_operands(arg, out);
+}
+
+std::optional<FormulaCompiler::Shift> FormulaCompiler::shift_of(int difference) const {
+  const Node& n = node(difference);
+  if (n.op != Op::sub || n.integral) return std::nullopt;
+  std::vector<int> operands;
+  add_operands(n.args[1], operands);
+  // One operand is the maximum of a line; a second line has block maxima of its own, of which
+  // nothing is derived.
+  const auto of_line = [this](int id) { return node(id).op == Op::max; };
+  const auto line = std::find_if(operands.begin(), operands.end(), of_line);
+  if (line == operands.end() || std::count_if(operands.begin(), operands.end(), of_line) > 1)
+    return std::nullopt;
+  Shift shift;
+  shift.scores = node(*line).args[0];
+  shift.reduced = node(*line).reduced;
+  operands.erase(line);
+  for (const int other : operands)
+    for (const int dim : node(other).dims)
+      if (std::find(shift.reduced.begin(), shift.reduced.end(), dim) != shift.reduced.end())
+        return std::nullopt;
+  const auto own = std::find(operands.begin(), operands.end(), n.args[0]);
+  if (n.args[0] != shift.scores) {
+    if (own == operands.end()) return std::nullopt;
+    shift.own = static_cast<size_t>(own - operands.begin()) + 1;
+  }
+  shift.others = std::move(operands);
+  return shift;
+}
+
+/// e^(x - m) as an online softmax computes it.
+int FormulaCompiler::rescaled(int weight, const Shift& shift, const Expr& e) {
+  if (!contract_.accuracy.online || shift.reduced.size() != 1) return weight;
   Node n;
   n.op = Op::rescaled;
-  n.args = {weight, node(difference).args[0]};
+  n.args = {weight, shift.scores};
+  n.args.insert(n.args.end(), shift.others.begin(), shift.others.end());
+  n.integer = static_cast<int64_t>(shift.own);
   n.dims = node(weight).dims;
-  n.reduced = node(node(difference).args[1]).reduced;
+  n.reduced = shift.reduced;
   n.weight = contract_.accuracy.exp == ExpForm::prescaled ? 2 : 1;
-  return n.reduced.size() == 1 ? put(n, e.where) : weight;
+  return put(n, e.where);
+}
+
+bool FormulaCompiler::reaches_one(int weight) const {
+  const int power = node(weight).op == Op::rescaled ? node(weight).args[0] : weight;
+  int exponent = node(power).args[0];
+  while (node(exponent).op == Op::settle || node(exponent).op == Op::prescaled)
+    exponent = node(exponent).args[0];
+  return node(node(exponent).args[1]).op == Op::max;
 }
 
 /// The node below roundings; `roundings` collects their unit roundoffs.
@@ -29,7 +73,7 @@ int FormulaCompiler::unrounded(int id, double& roundings) const {
 
 bool FormulaCompiler::is_weight(int id) const {
   const Node& n = node(id);
-  if (n.op == Op::rescaled) return true;
+  if (n.op == Op::rescaled) return n.integer == 0;
   return n.op == Op::function && n.text == "exp" && n.nonpositive;
 }
 
@@ -45,7 +89,7 @@ void FormulaCompiler::add_running(Node& sum) const {
     // Normalised weights: the kernel adds w t, and divides at the end.
     if (node(weight).op == Op::hull && node(weight).share_of == sum.reduced)
       weight = node(weight).args[1];
-    if (node(weight).op != Op::rescaled) continue;
+    if (node(weight).op != Op::rescaled || node(weight).integer != 0) continue;
     sum.args.push_back(node(terms).args[1 - k]);
     sum.args.push_back(weight);
     return;
@@ -82,7 +126,8 @@ int FormulaCompiler::weighted_mean(int id, const Expr& e) {
   if (averaged < 0) return id;
   Node n;
   n.op = Op::hull;
-  n.weight = contract_.accuracy.exp == ExpForm::prescaled ? 2 : 1;
+  const bool may_vanish = contract_.accuracy.exp == ExpForm::prescaled || !reaches_one(weight);
+  n.weight = may_vanish ? 2 : 1;
   n.args = {id, weight, averaged};
   n.dims = node(id).dims;
   (above == weight ? n.share_of : n.reduced) = reduced;

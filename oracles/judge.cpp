@@ -1,6 +1,7 @@
 // The judge of a contract: what it refuses, its compiled formulas, and its entry points.
 #include <algorithm>
 
+#include "kernels_under_test/variants.hpp"
 #include "oracles/case_judge.hpp"
 
 namespace assay {
@@ -69,7 +70,7 @@ void refuse_unjudged(const Contract& contract) {
 }  // namespace
 
 Judge::Judge(const Contract& contract) : impl_(new Impl{contract, {}}) {
-  // Compile one variant of each type, so that a bad formula is told before any case runs.
+  // Compile one variant of each choice, so that a bad formula is told before any case runs.
   try {
     refuse_unjudged(contract);
     Variant variant;
@@ -82,6 +83,12 @@ Judge::Judge(const Contract& contract) : impl_(new Impl{contract, {}}) {
         Variant other = variant;
         other.types[type.name] = kind;
         compile_formula(impl_->contract, other);
+      }
+    for (const Knob& knob : contract.knobs)
+      for (const int64_t value : knob.values) {
+        Variant other = variant;
+        other.knobs[knob.name] = value;
+        if (admits_choices(contract, other)) compile_formula(impl_->contract, other);
       }
   } catch (...) {
     delete impl_;

@@ -29,6 +29,12 @@ double reciprocal_error(const Graph& graph, const Node& node, const EvaluationSe
 void partial_sums_overflow(double up, double down, double growth, double limit, double& lo,
                            double& hi);
 
+/// Between what a correct kernel's number lies.
+struct Ends {
+  double low = 0;
+  double high = 0;
+};
+
 /// Scratch memory shared by all nodes of an evaluator.
 struct RowEvaluator::Buffers {
   Scratch<uint8_t> bits;
@@ -132,6 +138,7 @@ class NodeWork {
   template <size_t N, typename Visit>
   void lines_along(int along, const std::array<const Grid*, N>& args, Visit visit);
   void pass_through(const Value& argument);
+  std::vector<std::vector<Ends>> other_operands(int along);
   void rescaled();
   void hull();
   void clip_shares(const Value& q, const Value& w, double relative, double absolute,

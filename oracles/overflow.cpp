@@ -79,6 +79,9 @@ void Overflows::evaluate(int id) {
     case Op::mean:
       sum(id);
       break;
+    case Op::var:
+      variance(id);
+      break;
     case Op::max:
     case Op::min:
       extremum(id);

@@ -77,6 +77,7 @@ class Overflows {
   void choice(int id);
   void sum(int id);
   void extremum(int id);
+  void variance(int id);
   void forms(int id);
   void total(int id);
   void rescaled(int id);

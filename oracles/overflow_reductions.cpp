@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "oracles/extrema.hpp"
 #include "oracles/hull.hpp"
 #include "oracles/overflow.hpp"
 #include "oracles/walk.hpp"
@@ -120,6 +121,31 @@ void Overflows::sum(int id) {
   }
 }
 
+/// A term that has overflowed makes the mean infinite, and its own difference inf - inf. In one
+/// pass the squares' mean is infinite as well, and what is NaN may be clamped at 0.
+void Overflows::variance(int id) {
+  whole(id);
+  const Node& node = graph_.nodes[static_cast<size_t>(id)];
+  const int from = node.args[0];
+  if (!any(from)) return;
+  std::vector<OverflowSet>& result = sets(id);
+  std::vector<bool> special(result.size(), false);
+  std::vector<bool> moved(result.size(), false);
+  each_term(plain(id).grid, grid_of(node.reduced, chunk_), plain(from).grid,
+            [&](size_t k, int64_t term) {
+              const OverflowSet& set = sets(from)[static_cast<size_t>(term)];
+              special[k] = special[k] || set.up || set.down || set.nan;
+              moved[k] = moved[k] || set.reals();
+            });
+  const bool clamps = settings_.variance == VarianceForm::one_pass;
+  for (size_t k = 0; k < result.size(); ++k) {
+    if (!special[k]) continue;
+    result[k] = moved[k] ? OverflowSet::anything() : OverflowSet{};
+    result[k].nan = true;
+    if (clamps) result[k].join({0, 0});
+  }
+}
+
 void Overflows::extremum(int id) {
   const Node& node = graph_.nodes[static_cast<size_t>(id)];
   const int from = node.args[0];
@@ -212,7 +238,9 @@ void Overflows::whole(int id) {
 void Overflows::rescaled(int id) {
   const Node& node = graph_.nodes[static_cast<size_t>(id)];
   const int weight = node.args[0];
-  if (settings_.online <= 0 || !any(node.args[1])) {
+  const bool moved = std::any_of(node.args.begin() + 1, node.args.end(),
+                                 [this](int operand) { return any(operand); });
+  if (settings_.online <= 0 || !moved) {
     if (any(weight)) whole(id);
     return;
   }
@@ -251,7 +279,7 @@ void Overflows::hull(int id) {
                   const int64_t kw = offset[0] + k * stride[0];
                   const int64_t kt = offset[1] + k * stride[1];
                   const Hull hull = share ? Hull{0, 1, true} : hull_of_line(w, kw, t, kt, reduced);
-                  const double largest = std::max(std::fabs(hull.least), std::fabs(hull.most));
+                  const double largest = larger(std::fabs(hull.least), std::fabs(hull.most));
                   if (!out.reals() || !hull.bounded || !std::isfinite(largest)) continue;
                   const double by = (slack.relative * largest + slack.absolute) * rows::kOutward;
                   out.low = std::max(out.low, hull.least - by);

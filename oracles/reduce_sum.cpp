@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "oracles/extrema.hpp"
 #include "oracles/reducer.hpp"
 
 namespace assay {
@@ -119,7 +120,7 @@ Element Reducer::sum(const Row& row) const {
     out.lo = out.hi = kNan;
     return out;
   }
-  const double all = s.magnitude + std::max(s.lo, s.hi);
+  const double all = s.magnitude + larger(s.lo, s.hi);
   // Exact sums may still pass through a subnormal partial sum that is flushed.
   const double own = flushed(row.n) + (is_exact ? 0 : growth(row.n) * all + underflow(row.n));
   out.lo = (s.lo + own) * rows::kOutward;
@@ -152,8 +153,8 @@ void Reducer::overflow(const Row& row, Element& out) const {
   double down = 0;
   for (int64_t k = 0; k < row.n; ++k) {
     const double e = row.e == nullptr ? 0 : row.e[k];
-    up += std::max(0.0, row.v[k] + (row.hi == nullptr ? 0 : row.hi[k]) + e);
-    down += std::max(0.0, (row.lo == nullptr ? 0 : row.lo[k]) + e - row.v[k]);
+    up += positive_part(row.v[k] + (row.hi == nullptr ? 0 : row.hi[k]) + e);
+    down += positive_part((row.lo == nullptr ? 0 : row.lo[k]) + e - row.v[k]);
   }
   const double limit = rounding_.largest * (1 - 4 * rounding_.u);
   partial_sums_overflow(up, down, growth(row.n), limit, out.lo, out.hi);
@@ -190,7 +191,7 @@ Element Reducer::mean(const Row& row) const {
   out.lo = rounded(out.lo);
   out.hi = rounded(out.hi);
   // The sum may not fit the type that it is narrowed to before its division.
-  const double most = std::fabs(s.v) + s.e + std::max(s.lo, s.hi);
+  const double most = std::fabs(s.v) + s.e + larger(s.lo, s.hi);
   if (settings_.widen && narrows() && most >= others_.largest * (1 - 2 * others_.u))
     (s.v < 0 ? out.lo : out.hi) = kInfinity;
   return out;

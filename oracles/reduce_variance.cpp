@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "oracles/extrema.hpp"
 #include "oracles/reducer.hpp"
 
 namespace assay {
@@ -18,7 +19,7 @@ std::vector<double> term_reach(const Row& row) {
   reach.resize(static_cast<size_t>(row.n));
   for (int64_t k = 0; k < row.n; ++k)
     reach[static_cast<size_t>(k)] =
-        std::max(row.lo == nullptr ? 0 : row.lo[k], row.hi == nullptr ? 0 : row.hi[k]);
+        larger(row.lo == nullptr ? 0 : row.lo[k], row.hi == nullptr ? 0 : row.hi[k]);
   return reach;
 }
 
@@ -27,7 +28,7 @@ std::vector<double> term_reach(const Row& row) {
 rows::RowSum Reducer::squared_differences(const Row& row, const Element& m) const {
   const std::vector<double> reach = term_reach(row);
   double shift = 0;
-  for (const double r : reach) shift = std::max(shift, r);
+  for (const double r : reach) shift = larger(shift, r);
   return kernels_.squares(row.n, row.v, row.e, reach.empty() ? nullptr : reach.data(), m.v, m.e,
                           shift);
 }
@@ -44,7 +45,7 @@ Element Reducer::variance(const Row& row) const {
   out.e = (s.e / n + out.v * 0x1p-52) * rows::kOutward;
   const double var = out.v + out.e;
   const bool exact_mean = m.e == 0 && m.lo == 0 && m.hi == 0 && representable(m.v);
-  const double delta = exact_mean ? 0 : std::max(m.lo, m.hi) + u * (std::fabs(m.v) + m.e + m.hi);
+  const double delta = exact_mean ? 0 : larger(m.lo, m.hi) + u * (std::fabs(m.v) + m.e + m.hi);
   const double relative = growth(row.n) + 5 * u;
   const double from_terms = s.hi / n;
   double up = delta * delta + from_terms +
@@ -61,10 +62,12 @@ Element Reducer::variance(const Row& row) const {
     down += lost;
   }
   out.hi = (up + underflow) * rows::kOutward;
-  out.lo = std::min(down * rows::kOutward, var);  // a variance is not negative
+  out.lo = smaller(down * rows::kOutward, var);  // a variance is not negative
   const double largest_square = one_pass() ? kInfinity : var * n + delta * delta * n;
   if (settings_.widen && (largest_square >= others_.largest * (1 - 2 * u) || one_pass()))
     widen_variance(row, out);
+  // A term that is infinite makes the mean infinite, and its own difference inf - inf.
+  if (settings_.widen && !std::isfinite(from_terms)) out.lo = out.hi = kNan;
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "oracles/extrema.hpp"
 #include "oracles/reducer.hpp"
 
 namespace assay {
@@ -51,6 +52,7 @@ Element Reducer::vast_sum(const Row& row) const {
   double limits[2] = {0, 0};   // of positive and of negative ones
   double against[2] = {0, 0};  // how far the others may lie below, and above 0
   double inner = 0;            // what a finite kernel's terms may be off by
+  bool unknown = false;        // a term may be anything: 0 times an infinity is NaN
   for (int64_t k = 0; k < row.n; ++k) {
     const Term t = term_at(row, k);
     // NaN stays NaN whatever is added.
@@ -61,17 +63,19 @@ Element Reducer::vast_sum(const Row& row) const {
       inner += std::fabs(t.v) - t.limit;
       continue;
     }
-    against[0] += std::max(0.0, t.below - t.v);
-    against[1] += std::max(0.0, t.v + t.above);
+    unknown |= std::isnan(t.below) || std::isnan(t.above);
+    against[0] += positive_part(t.below - t.v);
+    against[1] += positive_part(t.v + t.above);
     inner += std::isinf(t.above)   ? t.below
              : std::isinf(t.below) ? t.above
-                                   : std::max(t.below, t.above);
+                                   : larger(t.below, t.above);
   }
   const bool negative = limits[1] > 0;
   const double taken = against[negative ? 1 : 0];
   const double relative = growth(row.n);
   const bool overflows = settings_.widen && !(taken < rounding_.largest * (1 - 4 * rounding_.u));
-  const bool known = (limits[0] > 0) != negative && std::isfinite(taken) && relative <= 0.25;
+  const bool known =
+      !unknown && (limits[0] > 0) != negative && std::isfinite(taken) && relative <= 0.25;
   const double limit = (limits[negative ? 1 : 0] * (1 - 2 * relative) - taken * (1 + 2 * relative) -
                         flushed(row.n)) *
                        (1 - 0x1p-40);
@@ -97,13 +101,13 @@ Element Reducer::far_sum(const Row& row) const {
       kernels_.sum(row.n, to[0], to[1], to[2], to[3], std::numeric_limits<double>::max());
   const double lost = static_cast<double>(row.n) * 0x1p-1074;  // of terms that become subnormal
   const double e = s.e + lost;
-  const double own = growth(row.n) * (s.magnitude + std::max(s.lo, s.hi)) + lost;
+  const double own = growth(row.n) * (s.magnitude + larger(s.lo, s.hi)) + lost;
   const double lo = (s.lo + own) * rows::kOutward;
   const double hi = (s.hi + own) * rows::kOutward;
   if (!std::isfinite(e) || !std::isfinite(lo) || !std::isfinite(hi)) return kNoBound;
   Element out{s.v * unit, e * unit * rows::kOutward, lo * unit, hi * unit};
   if (!std::isfinite(out.v)) {
-    const double spread = e + std::max(lo, hi);
+    const double spread = e + larger(lo, hi);
     const double limit = (std::fabs(s.v) - spread) * (1 - 0x1p-40) * unit;
     if (!(limit >= rows::kLeastVast)) return kNoBound;
     out = vast_element(s.v < 0, limit, rows::vast_deviation(spread / std::fabs(s.v)));
@@ -119,6 +123,7 @@ Element Reducer::vast_extremum(const Row& row, double sign) const {
   std::vector<double> rest[4];
   for (int64_t k = 0; k < row.n; ++k) {
     const Term t = term_at(row, k);
+    if (std::isnan(t.below) || std::isnan(t.above)) return kNoBound;  // NaN, perhaps
     if (t.limit > 0 && sign * t.v > 0) largest = std::max(largest, t.limit);
     if (t.limit > 0 && sign * t.v < 0) nearest = std::min(nearest, t.limit);
     if (t.limit > 0) continue;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "oracles/accuracy_table.hpp"
+#include "oracles/extrema.hpp"
 #include "oracles/reducer.hpp"
 
 namespace assay {
@@ -30,11 +31,11 @@ Spread spread_of(const Row& row, const Element& m) {
   for (int64_t k = 0; k < row.n; ++k) {
     const double up = row.hi == nullptr ? 0 : row.hi[k];
     const double down = row.lo == nullptr ? 0 : row.lo[k];
-    const double reach = (row.e == nullptr ? 0 : row.e[k]) + std::max(up, down);
+    const double reach = (row.e == nullptr ? 0 : row.e[k]) + larger(up, down);
     const double size = std::fabs(row.v[k]) + reach;
     const double from_mean = std::fabs(row.v[k] - m.v) + reach + m.e + m.hi;
-    s.largest = std::max(s.largest, size);
-    s.farthest = std::max(s.farthest, from_mean);
+    s.largest = larger(s.largest, size);
+    s.farthest = larger(s.farthest, from_mean);
     s.magnitude += size;
     s.deviation += from_mean;
   }
@@ -135,7 +136,7 @@ Element Reducer::running_mean(const Row& row) const {
   out.e = (s.e / n + std::fabs(out.v) * 0x1p-52) * rows::kOutward;
   out.lo = s.lo / n * rows::kOutward;
   out.hi = s.hi / n * rows::kOutward;
-  const Spread spread = spread_of(row, {out.v, out.e, 0, std::max(out.lo, out.hi)});
+  const Spread spread = spread_of(row, {out.v, out.e, 0, larger(out.lo, out.hi)});
   const Steps steps(spread, u_, rounding_.eta * own_, depth_,
                     division_error(settings_, rounding_.u));
   const double own = row.n <= 1 ? 0 : steps.mean_error();
@@ -158,7 +159,7 @@ Element Reducer::running_variance(const Row& row) const {
   out.e = (s.e / n + out.v * 0x1p-52) * rows::kOutward;
   const rows::RowSum moved = kernels_.sum(row.n, row.v, row.e, row.lo, row.hi, 1 / rounding_.u);
   const Spread spread =
-      spread_of(row, {m.v, m.e, 0, std::max(moved.lo, moved.hi) / n * rows::kOutward});
+      spread_of(row, {m.v, m.e, 0, larger(moved.lo, moved.hi) / n * rows::kOutward});
   const double most = spread.largest;
   // A merge with nothing squares the mean itself, (0 - m)^2 n 0: NaN where that overflows.
   const bool overflows =
@@ -185,7 +186,7 @@ Element Reducer::running_variance(const Row& row) const {
   // The elements as moved have a variance of at least 0; an update's increment may be negative by
   // what its new mean rounds, and so may the sum.
   out.lo = divided(std::min(2 * y * root, total) + drift + rounded + underflow);
-  const double delta = std::max(m.lo, m.hi);
+  const double delta = larger(m.lo, m.hi);
   const double square = 4 * (n + 1) * (total + delta * delta);
   if (overflows || (settings_.widen && square >= rounding_.largest * (1 - 2 * u_)))
     out.lo = out.hi = kNan;

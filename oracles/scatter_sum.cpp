@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "oracles/extrema.hpp"
 #include "oracles/number_text.hpp"
 #include "oracles/untouched.hpp"
 #include "oracles/writers.hpp"
@@ -138,13 +139,13 @@ class ScatterSum {
 
   static void add_real(double v, double e, double lo, double hi, Sum& sum) {
     sum.real += static_cast<Quad>(v);
-    sum.magnitude = up(sum.magnitude + std::fabs(v) + e + std::max(lo, hi));
+    sum.magnitude = up(sum.magnitude + std::fabs(v) + e + larger(lo, hi));
     sum.e = up(sum.e + e);
     sum.lo = up(sum.lo + lo);
     sum.hi = up(sum.hi + hi);
     if (std::isfinite(v)) {
-      sum.positive = up(sum.positive + std::max(0.0, v + e + hi));
-      sum.negative = up(sum.negative + std::max(0.0, e + lo - v));
+      sum.positive = up(sum.positive + positive_part(v + e + hi));
+      sum.negative = up(sum.negative + positive_part(e + lo - v));
     }
     if (v != 0 && std::isfinite(v)) sum.lowest = std::min(sum.lowest, lowest_bit(v));
   }

@@ -76,8 +76,10 @@ class Ranking {
       bounded_ = bounded_ && stated;
       return s;
     }
-    double below = line_.e(j) + line_.lo(j);
-    double above = line_.e(j) + line_.hi(j);
+    // Of what is beyond double the limit holds for the exact score, too.
+    const double e = rows::known_error(v, line_.e(j), line_.lo(j), line_.hi(j));
+    double below = e + line_.lo(j);
+    double above = e + line_.hi(j);
     exact_ = exact_ && below == 0 && above == 0;
     if (std::isnan(below) || std::isnan(above)) below = above = HUGE_VAL;
     // Outward: the sums round.

@@ -13,8 +13,11 @@ constexpr int64_t kSlice = int64_t{1} << 16;
 
 }  // namespace
 
-RelationCase::RelationCase(CaseState& state, const RelationRoot& root)
-    : state_(state), root_(root), spec_(state.contract.oracles[static_cast<size_t>(root.oracle)]) {}
+RelationCase::RelationCase(CaseState& state, const RelationRoot& root, const Reading& reading)
+    : state_(state),
+      root_(root),
+      spec_(state.contract.oracles[static_cast<size_t>(root.oracle)]),
+      reading_(reading) {}
 
 const Tensor* RelationCase::output(std::string_view name) const {
   const OracleRole* given = spec_.find(name);
@@ -79,7 +82,8 @@ void RelationCase::each_line(std::string_view name, std::string_view along,
     Chunk starts = chunk;
     starts.extent[static_cast<size_t>(dim)] = 1;
     const Grid grid = grid_of(n.dims, starts);
-    Line line{&value, 0, stride_along(value.grid, dim), chunk.extent[static_cast<size_t>(dim)], {}};
+    Line line{&value, node(name), &chunk, 0, stride_along(value.grid, dim), 0, {}};
+    line.n = chunk.extent[static_cast<size_t>(dim)];
     line.at.assign(graph.dims.size(), -1);
     for (int64_t k = 0; k < grid.size; ++k) {
       line.base = 0;
@@ -100,7 +104,7 @@ void RelationCase::whole(std::string_view name, const std::function<void(const L
   chunk.low.assign(state_.formula.graph.dims.size(), 0);
   chunk.extent = state_.formula.rows.extents();
   const Value& value = state_.formula.rows.at(node(name), chunk);
-  Line line{&value, 0, 1, value.grid.size, {}};
+  Line line{&value, node(name), &chunk, 0, 1, value.grid.size, {}};
   line.at.assign(state_.formula.graph.dims.size(), -1);
   visit(line);
 }
@@ -160,8 +164,9 @@ void RelationCase::wrong(const Tensor& output, int64_t logical, const char* rule
                          const std::function<std::string()>& error) {
   // An element may break a relation in several ways: the first is told.
   if (!wrong_.emplace(output.position, logical).second) return;
-  state_.tally.wrong(output, logical, rule, HUGE_VAL);
-  if (state_.tally.watched(output, logical)) state_.tally.note = {rule, accepted(), error()};
+  WrongElement element{&output, logical, rule, {}};
+  if (state_.tally.watched(output, logical)) element.note = {rule, accepted(), error()};
+  wrong_elements_.push_back(std::move(element));
 }
 
 Decision RelationCase::decide_element(const Tensor& output, uint64_t bits, const Line& line,
@@ -170,13 +175,57 @@ Decision RelationCase::decide_element(const Tensor& output, uint64_t bits, const
     return to_integer(output.dtype, bits) == line.integer(j) ? Decision::accepted
                                                              : Decision::rejected;
   const Cell cell = cell_of(output.dtype, bits);
-  return decide(output.dtype, cell, margins_of(cell, line.v(j), line.e(j), line.lo(j), line.hi(j)),
-                line.lo(j), line.hi(j));
+  if (was_kept(reading_, state_.settings, cell.value)) return Decision::rejected;
+  const Decision decision =
+      decide(output.dtype, cell, margins_of(cell, line.v(j), line.e(j), line.lo(j), line.hi(j)),
+             line.lo(j), line.hi(j));
+  if (!reading_.widen || decision == Decision::rejected) return decision;
+  const auto& sets = overflow_sets(state_, line.node, *line.chunk);
+  const bool follows = !sets.empty() && holds(sets[static_cast<size_t>(line.base + line.step * j)],
+                                              output.dtype, cell, false);
+  return follows ? decision : Decision::rejected;
 }
 
+namespace {
+
+/// Keeps of `wrong` what another reading of the policies finds wrong too.
+std::vector<WrongElement> wrong_again(CaseState& state, const RelationRoot& relation,
+                                      RelationCheck check, std::vector<WrongElement> wrong,
+                                      const Reading& reading) {
+  state.formula.rows.restart(settings_in(reading, state.settings));
+  const Tally counted = state.tally;
+  RelationCase c(state, relation, reading);
+  check(c);
+  state.tally = counted;
+  state.formula.rows.restart(state.settings);
+  std::set<std::pair<int, int64_t>> again;
+  for (const WrongElement& element : c.wrong_elements())
+    again.emplace(element.output->position, element.logical);
+  std::vector<WrongElement> left;
+  for (WrongElement& element : wrong) {
+    if (again.contains({element.output->position, element.logical}))
+      left.push_back(std::move(element));
+    else
+      accept_reading(state, reading);
+  }
+  return left;
+}
+
+}  // namespace
+
 void judge_relation(CaseState& state, const RelationRoot& relation) {
+  const std::string& name = state.contract.oracles[static_cast<size_t>(relation.oracle)].op;
+  const RelationCheck check = find_relation(name);
   RelationCase c(state, relation);
-  find_relation(state.contract.oracles[static_cast<size_t>(relation.oracle)].op)(c);
+  check(c);
+  std::vector<WrongElement> wrong = c.wrong_elements();
+  if (compares_enclosures(name))
+    for (const Reading& reading : other_readings(state))
+      if (!wrong.empty()) wrong = wrong_again(state, relation, check, std::move(wrong), reading);
+  for (const WrongElement& element : wrong) {
+    state.tally.wrong(*element.output, element.logical, element.rule, HUGE_VAL);
+    if (!element.note.rule.empty()) state.tally.note = element.note;
+  }
 }
 
 bool judged_by_relation(const Contract& contract, const Tensor& output) {

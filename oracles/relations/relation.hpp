@@ -21,6 +21,8 @@ namespace assay {
 /// lo, hi are zero; of integers, `i` is set in place of `v`.
 struct Line {
   const Value* value = nullptr;
+  int node = -1;  ///< whose value it is, over this chunk
+  const Chunk* chunk = nullptr;
   int64_t base = 0;
   int64_t step = 1;
   int64_t n = 0;
@@ -50,10 +52,19 @@ struct Got {
   bool written = false;
 };
 
+/// An element that breaks a relation.
+struct WrongElement {
+  const Tensor* output = nullptr;
+  int64_t logical = 0;
+  const char* rule = "";
+  ElementNote note;  ///< of the watched element
+};
+
 /// What a relation may ask of a case, and where it says what is wrong.
 class RelationCase {
  public:
-  RelationCase(CaseState& state, const RelationRoot& root);
+  /// `reading`: the one that the state's rows are in.
+  RelationCase(CaseState& state, const RelationRoot& root, const Reading& reading = {});
 
   const Contract& contract() const { return state_.contract; }
   const EvaluationSettings& settings() const { return state_.settings; }
@@ -96,6 +107,8 @@ class RelationCase {
   Decision decide_element(const Tensor& output, uint64_t bits, const Line& line, int64_t j) const;
 
   const SourceLocation& where() const { return spec_.where; }
+  /// In the order in which they were found, each once.
+  const std::vector<WrongElement>& wrong_elements() const { return wrong_elements_; }
 
  private:
   int node(std::string_view role) const { return root_.values.at(std::string(role)); }
@@ -104,13 +117,19 @@ class RelationCase {
   CaseState& state_;
   const RelationRoot& root_;
   const OracleSpec& spec_;
+  const Reading reading_;
   std::set<std::pair<int, int64_t>> wrong_;  ///< position of the output, element
+  std::vector<WrongElement> wrong_elements_;
 };
 
-/// What a relation checks. Findings go to the case's tally.
+/// What a relation checks. What is wrong stays with the case until other readings have had their
+/// say; all other counts go to the tally at once.
 using RelationCheck = void (*)(RelationCase&);
 /// Null for a relation that is read in contracts and judged by nothing.
 RelationCheck find_relation(std::string_view name);
+/// It compares what a kernel may have computed, so that what is wrong in the plain reading may be
+/// right after an overflow, or a flush to 0 (rules R7, R12).
+bool compares_enclosures(std::string_view name);
 
 void judge_relation(CaseState& state, const RelationRoot& relation);
 /// Some relation of the contract names this output.

@@ -4,7 +4,9 @@
 
 #include <cmath>
 
+#include "kernels_under_test/formula_functions.hpp"
 #include "oracles/functions.hpp"
+#include "tests/oracles/line_cases.hpp"
 
 namespace assay {
 namespace {
@@ -40,6 +42,63 @@ TEST(AccuracyTable, WhatHasNoRangeHasAnImplementation) {
     const auto* how = documented_implementation(row.function, row.format, row.mode);
     EXPECT_EQ(how == nullptr, row.low < row.high) << row.function;
     EXPECT_TRUE(how == nullptr || !how->source.empty()) << row.function;
+  }
+}
+
+/// A formula of x for each name that formulas may use, and for the operator.
+std::vector<std::string> formulas_of_every_function() {
+  std::vector<std::string> out = {"1 / x"};
+  for (const FormulaFunction& f : kFormulaFunctions) {
+    const std::string name(f.name);
+    const bool of_integers = name.starts_with("div_") || name.starts_with("mod_");
+    if (name == "where")
+      out.push_back("where(x > 0, x, 1)");
+    else if (f.form == FormulaForm::elementwise && !of_integers)
+      out.push_back(name + (f.min_arguments == 2 ? "(x, 0.75)" : "(x)"));
+    else if (f.form == FormulaForm::reduction_or_pair)
+      out.push_back(name + "(x, 0.75)");
+    else if (f.form == FormulaForm::scan)
+      out.push_back(name + "(x, cols)");
+    else if (f.form == FormulaForm::reduction && !name.starts_with("arg"))
+      out.push_back("x + " + name + "(x, cols)");
+  }
+  return out;
+}
+
+// Whatever type the kernel computes in, a function is judged by a published accuracy, or the
+// contract is refused with one message. Nothing is evaluated without a figure.
+TEST(AccuracyTable, EveryFunctionInEveryTypeIsJudgedOrRefused) {
+  int refused = 0;
+  for (const std::string& formula : formulas_of_every_function())
+    for (const std::string math : {"precise", "fast", "triton"})
+      for (const std::string type : {"f32", "f64", "i32", "i64", "f16", "bf16"}) {
+        const std::string what = formula + " in " + type + ", " + math;
+        const bool half = type == "f16" || type == "bf16";
+        const std::string type_of_truth = formula.starts_with("is_") ? "i32" : "f32";
+        const Contract contract =
+            testing::line_contract(type_of_truth, formula,
+                                   "[accuracy]\naccumulate = \"" + type + "\"\nmath = \"" + math +
+                                       "\"\n[policy]\nnan = \"propagate\"\n");
+        try {
+          testing::Line line(contract, {0.5F, 0.5F});
+          const Verdict v = line({0, 0});
+          EXPECT_EQ(v.judged, 2) << what;
+          EXPECT_EQ(v.no_bound, 0) << what;
+        } catch (const InputError& error) {
+          EXPECT_TRUE(half) << what << ": " << error.what();
+          EXPECT_NE(std::string(error.what()).find("no published accuracy of '"), std::string::npos)
+              << what << ": " << error.what();
+          ++refused;
+        }
+      }
+  EXPECT_EQ(refused, 6 * 30);
+}
+
+TEST(AccuracyTable, WhatIsExactOrAddsIsJudgedInHalves) {
+  for (const char* formula : {"floor(x)", "max(x, 0)", "x + sum(x, cols)", "mean(x, cols) - x"}) {
+    testing::Line line(testing::line_contract("f32", formula, "[accuracy]\naccumulate = \"f16\"\n"),
+                       {0.5F, 0.5F});
+    EXPECT_EQ(line({0, 0}).judged, 2) << formula;
   }
 }
 

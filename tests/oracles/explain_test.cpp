@@ -132,10 +132,9 @@ TEST(Explain, UnwrittenElementsNameTheirOutputHoweverMany) {
 }
 
 TEST(Explain, AMissingAccuracySaysForWhichTypeAndWhatToDo) {
-  Outputs o(contract_of("f32", "rsqrt(x)", "[accuracy]\naccumulate = \"f16\"\n"), DType::f32,
-            {{1, 2}});
+  const Contract contract = contract_of("f32", "rsqrt(x)", "[accuracy]\naccumulate = \"f16\"\n");
   try {
-    o.verdict();
+    const Judge judge(contract);
     FAIL() << "f16 has a published rsqrt";
   } catch (const InputError& error) {
     const std::string text = error.what();

@@ -246,6 +246,24 @@ TEST(Overflow, MeansAndStarts) {
     EXPECT_EQ(row("sum(x, cols) - 0x1p127", {0x1p127f, 0x1p127f}, got), Outcome::mismatch) << got;
 }
 
+// The mean is infinite, so that a term that is no infinity differs from it by one, and one that is
+// by inf - inf; one pass has inf - inf in the end.
+TEST(Overflow, AVarianceOfTermsThatOverflow) {
+  const std::string safe = "[policy]\nrange = \"safe\"\nnan = \"propagate\"\n";
+  for (const char* form : {"var(exp(x), cols)",
+                           "mean((exp(x) - mean(exp(x), cols)) * (exp(x) - mean(exp(x), cols)), "
+                           "cols)"}) {
+    for (const float got : {NAN, INFINITY})
+      EXPECT_EQ(row(form, {0, 260}, got), Outcome::pass) << form << got;
+    for (const float got : {0.0f, 1.0f, 1e38f, -INFINITY})
+      EXPECT_EQ(row(form, {0, 260}, got), Outcome::mismatch) << form << got;
+    // Squares alone overflow.
+    EXPECT_EQ(row(form, {0, 80}, INFINITY), Outcome::pass) << form;
+    EXPECT_EQ(row(form, {0, 80}, NAN), Outcome::mismatch) << form;
+    EXPECT_EQ(row(form, {0, 260}, NAN, safe), Outcome::mismatch) << form;
+  }
+}
+
 TEST(Overflow, UsualFormsOverflowEachForItself) {
   // 1 / (1 + e^x) underflows to 0 or a subnormal; x e^-x is the exact value of silu(-x).
   for (const std::string formula : {"silu(x)", "x / (1 + exp(-x))"}) {
