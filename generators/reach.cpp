@@ -127,6 +127,18 @@ std::vector<SizeReach> size_reaches(const Contract& contract) {
   return out;
 }
 
+/// Strides of free choice that no case chooses, since another one follows from them.
+void note_idle_strides(const Contract& contract, std::vector<std::string>& notes) {
+  for (const OperandSpec& operand : contract.args) {
+    const bool any = std::any_of(operand.strides.begin(), operand.strides.end(),
+                                 [](const StrideRule& rule) { return rule.any; });
+    if (!any || !free_strides(operand).empty()) continue;
+    notes.push_back(operand.where.text() + ": strides \"any\" of " + operand.name +
+                    " are never varied: another of its strides follows from a stride; state it by "
+                    "sizes, or as \"any\" with a `require`");
+  }
+}
+
 std::string idle_ownership(const Contract& contract) {
   if (contract.owns.empty() || !always_several_launches(contract)) return "";
   return "`owns` does nothing: every case has several launches, and all blocks of each run; a "
@@ -138,6 +150,7 @@ std::vector<std::string> reach_notes(const Contract& contract) {
   if (const std::string idle = idle_ownership(contract); !idle.empty()) {
     notes.push_back(contract.owns.front().where.text() + ": " + idle);
   }
+  note_idle_strides(contract, notes);
   for (const SizeReach& reach : size_reaches(contract)) {
     if (reach.limited_by == nullptr) continue;
     notes.push_back("sizes " + reach.size + " above " + std::to_string(*reach.possible) +
