@@ -129,11 +129,23 @@ ValueRecipe draw_recipe(const Facts& facts, const Variant& variant, const Operan
 /// Numbers next to ties of an output that is narrower than `type`, or of f32 in between.
 ValueRecipe beside_ties_recipe(const Facts& facts, const Variant& variant, DType type,
                                Random& random);
+/// The edges of a type that values of `type` are rounded to; their own where there is none.
+ValueRecipe rounding_recipe(const Facts& facts, const Variant& variant, DType type, Random& random);
+/// The edges of the type `to`.
+ValueRecipe rounding_edges_recipe(DType to);
+/// For each pair of an input's type and one that it is rounded to, a case of some hundreds of such
+/// elements: the first of the `variants` that has it, which `choose` gives to a case by its number
+/// (rounding_cases.cpp).
+void add_rounding_edges(const Facts& facts, int variants,
+                        const std::function<void(int, Case&)>& choose, std::vector<Case>& out);
 /// A recipe of a class with parameters that suit the type.
 ValueRecipe recipe_of(ValueClass kind, DType type, Random& random);
 /// Exact data for a whole case: sums of the operands' products are exact.
 ValueRecipe exact_recipe(const Facts& facts, const std::string& operand, DType type, bool first,
                          Random& random);
+/// Exponents that are sums of products become alike, but for one key's, which is 0 and the largest:
+/// what many small terms beside one large one sum to. Nothing where there are none.
+void peak_exponents(const Facts& facts, Random& random, Case& c);
 void draw_values(const Facts& facts, Random& random, Case& c);
 void draw_overrides(const Instance& instance, Random& random, Case& c);
 /// Values that tell places apart: two rows are never alike (covering.cpp).
