@@ -306,7 +306,9 @@ void add_far_counts(const Facts& facts, const Variants& variants, std::vector<Ca
     c.kernel = facts.contract.name;
     variants.choose(i / 2, c);
     const bool counts = i % 2 == 0 && !(past_31 && past_32);
-    if (!(counts ? draw_far_count(facts, random, c) : draw_many_blocks(facts, random, c))) continue;
+    if (!(counts ? draw_far_count(facts, kMostFarWork, random, c)
+                 : draw_many_blocks(facts, random, c)))
+      continue;
     telling_values(facts, random, c);
     c.value_seed = static_cast<uint64_t>(i);
     const auto instance = settle(facts, c, counts ? kMostFarWork : kFarWork, random);
@@ -356,6 +358,7 @@ std::vector<Case> covering_cases(const Contract& contract) {
   add_far_strides(facts, variants, out);
   add_far_counts(facts, variants, out);
   add_within_limits(facts, edges, out);
+  add_joint_sizes(facts, choose, out);
   add_past_thresholds(facts, choose, out);
   add_largest(facts, choose, out);
   return out;

@@ -43,12 +43,29 @@ int64_t even_share(int64_t left, int open);
 /// All sizes, the costly ones sharing `budget`: lists first, the others what those leave.
 void draw_sizes(const Facts& facts, int64_t budget, Random& random, Case& c);
 
+// --- sizes beside each other (joint_sizes.cpp)
+// ----------------------------------------------------------------------------
+/// One size ragged, of any order of magnitude up to the largest that `work_limit` affords; the
+/// others least, few at their largest. False, sizes undefined, where none can be.
+bool draw_one_long(const Facts& facts, int64_t work_limit, Random& random, Case& c);
+/// Sizes of a few tiles each, together: ceil_div(size, tile) of launches and derived values become
+/// 1, 2 and numbers around 8 and 16; all other sizes are least. False, sizes undefined, where there
+/// are no tiles or none that `work_limit` affords.
+bool draw_tiles(const Facts& facts, int64_t work_limit, Random& random, Case& c);
+/// Such cases for each size and for a few combinations of tiles; `choose` gives a case the variant
+/// of a number.
+void add_joint_sizes(const Facts& facts, const std::function<void(int, Case&)>& choose,
+                     std::vector<Case>& out);
+
 // --- far places (far.cpp)
 // -------------------------------------------------------------------------
+/// What a drawn case of a far place may cost: offsets are far, not data large.
+inline constexpr int64_t kMostDrawnFarWork = 1 << 14;
 /// A huge stride whose multiple is exactly (or just above) 2^31 or 2^32 elements or bytes.
 bool draw_far_stride(const Facts& facts, Random& random, Case& c);
-/// Sizes whose product passes 2^31 or 2^32 elements or bytes, and the few blocks around that place.
-bool draw_far_count(const Facts& facts, Random& random, Case& c);
+/// Sizes whose product passes 2^31 or 2^32 elements or bytes, and the few blocks around that place:
+/// those that own it, where they cost at most `work_limit`.
+bool draw_far_count(const Facts& facts, int64_t work_limit, Random& random, Case& c);
 /// A size around 65535 (times a tile): grid limits.
 bool draw_many_blocks(const Facts& facts, Random& random, Case& c);
 /// The largest sizes that the contract admits and scalars carry, one by one and together, where a
