@@ -93,6 +93,17 @@ class ClassTurns {
     ++seen[best];
     return value_classes()[best].kind;
   }
+  /// Mending gave an operand of the case other values than it was due: their turn is still to come.
+  void take_back(const Case& drawn, const Case& settled) {
+    for (auto& [name, seen] : seen_) {
+      const auto was = drawn.values.find(name), is = settled.values.find(name);
+      if (was == drawn.values.end() || (is != settled.values.end() && is->second == was->second))
+        continue;
+      const ValueClassInfo* const info = find_value_class(was->second.name);
+      int& count = seen[static_cast<size_t>(info->kind)];
+      count = std::max(0, count - 1);
+    }
+  }
   /// True when another case would show some operand a class for the first time.
   bool pending(const Facts& facts) const {
     for (const auto& [name, seen] : seen_) {
@@ -128,8 +139,9 @@ void choose_values(const Facts& facts, int i, ClassTurns& turns, Random& random,
     const bool exact = i % 4 == 3 && operand.kind != OperandKind::index;
     const auto in_turn = [&] {
       const ValueClass kind = turns.next(operand, type);
-      return kind == ValueClass::beside_ties ? beside_ties_recipe(facts, variant, type, random)
-                                             : recipe_of(kind, type, random);
+      if (kind == ValueClass::beside_ties) return beside_ties_recipe(facts, variant, type, random);
+      return kind == ValueClass::rounding_edges ? rounding_recipe(facts, variant, type, random)
+                                                : recipe_of(kind, type, random);
     };
     c.values[operand.name] =
         exact ? exact_recipe(facts, operand.name, type, first, random) : in_turn();
@@ -227,7 +239,9 @@ void add_ordinary(const Facts& facts, const Choices& choices, std::vector<Case>&
   for (int i = 0; i < least || (i < most && turns.pending(facts)); ++i) {
     Random random(static_cast<uint64_t>(1000 + i));
     Case c = ordinary_case(facts, choices, i, turns, random);
+    const Case drawn = c;
     const auto instance = settle_listed(facts, kOrdinaryWork, random, c);
+    turns.take_back(drawn, instance ? c : Case{});
     if (!instance) continue;
     Case laid_out = c;
     choose_layouts(*instance, i, random, laid_out);
@@ -292,7 +306,9 @@ void add_far_counts(const Facts& facts, const Variants& variants, std::vector<Ca
     c.kernel = facts.contract.name;
     variants.choose(i / 2, c);
     const bool counts = i % 2 == 0 && !(past_31 && past_32);
-    if (!(counts ? draw_far_count(facts, random, c) : draw_many_blocks(facts, random, c))) continue;
+    if (!(counts ? draw_far_count(facts, kMostFarWork, random, c)
+                 : draw_many_blocks(facts, random, c)))
+      continue;
     telling_values(facts, random, c);
     c.value_seed = static_cast<uint64_t>(i);
     const auto instance = settle(facts, c, counts ? kMostFarWork : kFarWork, random);
@@ -336,11 +352,13 @@ std::vector<Case> covering_cases(const Contract& contract) {
   const auto choose = [&](int number, Case& c) { variants.choose(number, c); };
   add_unowned(facts, choose, out);
   add_ordinary(facts, choices, out);
+  add_rounding_edges(facts, variants.count(), choose, out);
   add_in_place(contract, out);
   add_properties(facts, out);
   add_far_strides(facts, variants, out);
   add_far_counts(facts, variants, out);
   add_within_limits(facts, edges, out);
+  add_joint_sizes(facts, choose, out);
   add_past_thresholds(facts, choose, out);
   add_largest(facts, choose, out);
   return out;

@@ -43,12 +43,29 @@ int64_t even_share(int64_t left, int open);
 /// All sizes, the costly ones sharing `budget`: lists first, the others what those leave.
 void draw_sizes(const Facts& facts, int64_t budget, Random& random, Case& c);
 
+// --- sizes beside each other (joint_sizes.cpp)
+// ----------------------------------------------------------------------------
+/// One size ragged, of any order of magnitude up to the largest that `work_limit` affords; the
+/// others least, few at their largest. False, sizes undefined, where none can be.
+bool draw_one_long(const Facts& facts, int64_t work_limit, Random& random, Case& c);
+/// Sizes of a few tiles each, together: ceil_div(size, tile) of launches and derived values become
+/// 1, 2 and numbers around 8 and 16; all other sizes are least. False, sizes undefined, where there
+/// are no tiles or none that `work_limit` affords.
+bool draw_tiles(const Facts& facts, int64_t work_limit, Random& random, Case& c);
+/// Such cases for each size and for a few combinations of tiles; `choose` gives a case the variant
+/// of a number.
+void add_joint_sizes(const Facts& facts, const std::function<void(int, Case&)>& choose,
+                     std::vector<Case>& out);
+
 // --- far places (far.cpp)
 // -------------------------------------------------------------------------
+/// What a drawn case of a far place may cost: offsets are far, not data large.
+inline constexpr int64_t kMostDrawnFarWork = 1 << 14;
 /// A huge stride whose multiple is exactly (or just above) 2^31 or 2^32 elements or bytes.
 bool draw_far_stride(const Facts& facts, Random& random, Case& c);
-/// Sizes whose product passes 2^31 or 2^32 elements or bytes, and the few blocks around that place.
-bool draw_far_count(const Facts& facts, Random& random, Case& c);
+/// Sizes whose product passes 2^31 or 2^32 elements or bytes, and the few blocks around that place:
+/// those that own it, where they cost at most `work_limit`.
+bool draw_far_count(const Facts& facts, int64_t work_limit, Random& random, Case& c);
 /// A size around 65535 (times a tile): grid limits.
 bool draw_many_blocks(const Facts& facts, Random& random, Case& c);
 /// The largest sizes that the contract admits and scalars carry, one by one and together, where a
@@ -129,11 +146,23 @@ ValueRecipe draw_recipe(const Facts& facts, const Variant& variant, const Operan
 /// Numbers next to ties of an output that is narrower than `type`, or of f32 in between.
 ValueRecipe beside_ties_recipe(const Facts& facts, const Variant& variant, DType type,
                                Random& random);
+/// The edges of a type that values of `type` are rounded to; their own where there is none.
+ValueRecipe rounding_recipe(const Facts& facts, const Variant& variant, DType type, Random& random);
+/// The edges of the type `to`.
+ValueRecipe rounding_edges_recipe(DType to);
+/// For each pair of an input's type and one that it is rounded to, a case of some hundreds of such
+/// elements: the first of the `variants` that has it, which `choose` gives to a case by its number
+/// (rounding_cases.cpp).
+void add_rounding_edges(const Facts& facts, int variants,
+                        const std::function<void(int, Case&)>& choose, std::vector<Case>& out);
 /// A recipe of a class with parameters that suit the type.
 ValueRecipe recipe_of(ValueClass kind, DType type, Random& random);
 /// Exact data for a whole case: sums of the operands' products are exact.
 ValueRecipe exact_recipe(const Facts& facts, const std::string& operand, DType type, bool first,
                          Random& random);
+/// Exponents that are sums of products become alike, but for one key's, which is 0 and the largest:
+/// what many small terms beside one large one sum to. Nothing where there are none.
+void peak_exponents(const Facts& facts, Random& random, Case& c);
 void draw_values(const Facts& facts, Random& random, Case& c);
 void draw_overrides(const Instance& instance, Random& random, Case& c);
 /// Values that tell places apart: two rows are never alike (covering.cpp).

@@ -188,6 +188,10 @@ Facts::Facts(const Contract& contract) : contract(contract), steps(collect_steps
     scarce |= costly[i] && !contract.sizes[i].in.empty();
 }
 
+bool follows_size(const Contract& contract, const Expr& node, const std::string& size) {
+  return depends_on(contract, node, size);
+}
+
 bool always_several_launches(const Contract& contract) {
   return std::count_if(contract.launches.begin(), contract.launches.end(),
                        [](const LaunchSpec& launch) { return !launch.when; }) > 1;
@@ -199,7 +203,7 @@ std::vector<size_t> free_strides(const OperandSpec& operand) {
     const StrideRule& rule = operand.strides[d];
     if (rule.any) {
       out.push_back(d);
-    } else if (!rule.value || rule.value->kind != Expr::Kind::integer) {
+    } else if (!rule.value || calls(*rule.value, {"stride"})) {
       return {};
     }
   }
@@ -219,6 +223,20 @@ std::vector<int> narrower_precisions(const Contract& contract, const Variant& va
     if (is_floating(written)) add(format_of(written).precision);
   }
   if (!out.empty()) add(format_of(DType::f32).precision);
+  return out;
+}
+
+std::vector<DType> rounded_types(const Contract& contract, const Variant& variant, DType type) {
+  std::vector<DType> out;
+  if (type == DType::boolean) return out;
+  for (const OperandSpec& operand : contract.args) {
+    if (!operand.is_judged()) continue;
+    const DType written = resolve_dtype(operand, variant);
+    const bool narrows = is_integer(type) || precision_of(written) < precision_of(type);
+    const bool loses = is_floating(written) ? narrows : written != DType::boolean;
+    if (written != type && loses && std::find(out.begin(), out.end(), written) == out.end())
+      out.push_back(written);
+  }
   return out;
 }
 

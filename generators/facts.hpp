@@ -38,13 +38,20 @@ struct Facts {
 /// Whatever the sizes and choices are: two launches or more have no `when`.
 bool always_several_launches(const Contract& contract);
 
-/// Positions of dimensions of `operand` whose stride a case may choose; empty when other strides
-/// cannot be worked out without resolving a case.
+/// Whether an expression names the size, directly or by way of derived values.
+bool follows_size(const Contract& contract, const Expr& node, const std::string& size);
+
+/// Positions of dimensions of `operand` whose stride a case may choose. The others follow from
+/// sizes and choices (`half`, `2 * N`); empty when one follows from another stride.
 std::vector<size_t> free_strides(const OperandSpec& operand);
 
 /// Significand bits of the floating outputs that hold fewer than values of `type`, each once, and
 /// of f32 where it lies between: a kernel may go by way of it.
 std::vector<int> narrower_precisions(const Contract& contract, const Variant& variant, DType type);
+
+/// Types other than `type` of the floating and integer outputs, each once: what its values are
+/// rounded, or cast, to.
+std::vector<DType> rounded_types(const Contract& contract, const Variant& variant, DType type);
 
 /// The name of the size that is this dimension's whole extent, or nullptr.
 const SizeSpec* size_of_dimension(const Contract& contract, const Dimension& dimension);

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "generators/draft.hpp"
+#include "generators/unowned.hpp"
 
 namespace assay {
 namespace {
@@ -138,6 +139,55 @@ std::optional<Instance> resolved(const Facts& facts, const Case& c) {
   return instance;
 }
 
+/// An element of a judged output that belongs to element `linear` of `operand`: the same place
+/// along the dimensions that they share, the last along others.
+std::vector<int64_t> judged_element(const Tensor& operand, int64_t linear, const Tensor& output) {
+  const std::vector<int64_t> place = operand.coordinates(linear);
+  std::vector<int64_t> out;
+  for (size_t d = 0; d < output.shape.size(); ++d) {
+    const auto same = std::find(operand.dims.begin(), operand.dims.end(), output.dims[d]);
+    const bool shared = !output.dims[d].empty() && same != operand.dims.end();
+    const int64_t at =
+        shared ? place[static_cast<size_t>(same - operand.dims.begin())] : output.shape[d] - 1;
+    out.push_back(std::clamp<int64_t>(at, 0, output.shape[d] - 1));
+  }
+  return out;
+}
+
+/// Blocks that own what belongs to elements `target` (the first past the place), `target` - 1 and
+/// the last of an operand: by their fraction of the grid they are found only where a grid is as
+/// long as the work.
+std::vector<int64_t> blocks_at(const Instance& instance, const Tensor& operand, int64_t target) {
+  std::vector<int64_t> out;
+  const int64_t count = operand.elements();
+  for (const Tensor& output : instance.tensors) {
+    if (!output.present || !output.is_judged() || output.elements() == 0) continue;
+    for (const int64_t linear : {target, count - 1, target - 1}) {
+      if (linear < 0 || linear >= count) continue;
+      const std::vector<int64_t> element = judged_element(operand, linear, output);
+      for (const int64_t block : owners_of(instance, output, element, 1))
+        if (std::find(out.begin(), out.end(), block) == out.end()) out.push_back(block);
+    }
+  }
+  return out;
+}
+
+/// Gives the case the first of `wanted` that can be afforded together, which come in order of
+/// weight. False when not even one can.
+bool choose_blocks(const Contract& contract, const std::vector<int64_t>& wanted, int64_t work_limit,
+                   Case& c) {
+  c.blocks.clear();
+  for (const int64_t block : wanted) {
+    std::vector<int64_t> more = c.blocks;
+    more.insert(std::lower_bound(more.begin(), more.end(), block), block);
+    more.erase(std::unique(more.begin(), more.end()), more.end());
+    std::swap(c.blocks, more);
+    const auto work = work_if_valid(contract, c);
+    if (!work || *work > work_limit) std::swap(c.blocks, more);
+  }
+  return !c.blocks.empty();
+}
+
 /// How many strides reach the target: often a power of two, which divides it.
 int64_t draw_step_count(int64_t most, Random& random) {
   const int64_t k = random.between(1, most);
@@ -235,7 +285,7 @@ bool draw_far_stride(const Facts& facts, Random& random, Case& c) {
   return false;
 }
 
-bool draw_far_count(const Facts& facts, Random& random, Case& c) {
+bool draw_far_count(const Facts& facts, int64_t work_limit, Random& random, Case& c) {
   if (!facts.subset_allowed) return false;
   draw_small_sizes(facts, random, c);
   c.layouts.clear();
@@ -262,10 +312,15 @@ bool draw_far_count(const Facts& facts, Random& random, Case& c) {
   }
   const auto instance = resolved(facts, c);
   if (!instance) return false;
-  const auto elements = static_cast<double>(instance->find(operand.name)->elements());
-  if (elements < 1) return false;
-  c.blocks = notable_blocks(instance->launches[0].grid,
-                            std::min(1.0, static_cast<double>(target) / elements), 5, random);
+  const Tensor& tensor = *instance->find(operand.name);
+  if (!tensor.present || tensor.elements() < 1) return false;
+  const auto elements = static_cast<double>(tensor.elements());
+  std::vector<int64_t> blocks = blocks_at(*instance, tensor, target);
+  const std::vector<int64_t> notable = notable_blocks(
+      instance->launches[0].grid, std::min(1.0, static_cast<double>(target) / elements), 5, random);
+  if (random.chance(0.5)) blocks.insert(blocks.end(), notable.begin(), notable.end());
+  if (choose_blocks(facts.contract, blocks, work_limit, c)) return true;
+  c.blocks = notable;
   return !c.blocks.empty();
 }
 

@@ -10,8 +10,6 @@
 namespace assay {
 namespace {
 
-constexpr int64_t kFarWork = 1 << 14;  // offsets are far, not data large
-
 /// Costs are skewed: many small cases, few near the limit, so that a sweep sees more of them.
 int64_t draw_budget(int64_t work_limit, Random& random) {
   const double style = unit_real(random.next());
@@ -121,12 +119,15 @@ void draw_long_row(const Facts& facts, int64_t work_limit, Random& random, Case&
 /// Ordinary sizes, or one of the far kinds. Returns the work that the case may cost.
 int64_t draw_geometry(const Facts& facts, int64_t work_limit, Random& random, Case& c) {
   const double style = unit_real(random.next());
-  const int64_t far_work = std::min(work_limit, kFarWork);
+  const int64_t far_work = std::min(work_limit, kMostDrawnFarWork);
   if (style < 0.11 && draw_far_stride(facts, random, c)) return far_work;
-  if (style < 0.14 && draw_far_count(facts, random, c)) return far_work;
+  if (style < 0.14 && draw_far_count(facts, far_work, random, c)) return far_work;
   if (style < 0.17 && draw_many_blocks(facts, random, c)) return far_work;
   c.layouts.clear();
   c.blocks.clear();
+  if (style >= 0.17 && style < 0.26 && draw_one_long(facts, work_limit, random, c))
+    return work_limit;
+  if (style >= 0.26 && style < 0.275 && draw_tiles(facts, work_limit, random, c)) return work_limit;
   if (facts.ranking && random.chance(0.03)) {
     draw_long_row(facts, work_limit, random, c);
     return work_limit;

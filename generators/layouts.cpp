@@ -6,29 +6,65 @@
 namespace assay {
 namespace {
 
-/// Strides for dimensions taken innermost first in `order`; those with a fixed stride keep it.
-bool strides_in_order(const Tensor& tensor, const std::vector<size_t>& order, int64_t inner_step,
-                      int64_t padding, Layout& out) {
+/// Gaps between neighbours: every `inner_step`-th element is used, and in dimension `padded` each
+/// stride is `padding` elements longer than what it steps over.
+struct Gaps {
+  int64_t inner_step = 1;
+  int64_t padding = 0;
+  size_t padded = 0;
+};
+
+/// Strides for dimensions taken innermost first in `order`. Those that the contract fixes keep what
+/// they are in `tensor`, which has the case's sizes.
+bool strides_in_order(const Tensor& tensor, const std::vector<size_t>& order, const Gaps& gaps,
+                      Layout& out) {
   const std::vector<StrideRule>& rules = tensor.spec->strides;
   out.strides.assign(tensor.shape.size(), 0);
-  __int128 next = inner_step;
-  bool innermost = true;
+  __int128 next = gaps.inner_step;
   for (const size_t d : order) {
-    const StrideRule& rule = rules[d];
-    const int64_t stride = rule.any ? static_cast<int64_t>(next) : rule.value->integer;
+    if (d == gaps.padded) next += gaps.padding;
+    const int64_t stride = rules[d].any ? static_cast<int64_t>(next) : tensor.strides[d];
     out.strides[d] = stride;
     next = static_cast<__int128>(stride) * std::max<int64_t>(tensor.shape[d], 1);
-    if (innermost) next += padding;
-    innermost = false;
     if (next > (int64_t{1} << 46)) return false;
   }
   return true;
+}
+
+/// Free dimensions of `order` but for its innermost, which has nothing to step over.
+std::vector<size_t> steps_over(const std::vector<size_t>& order, const std::vector<size_t>& free) {
+  std::vector<size_t> out;
+  for (size_t i = 1; i < order.size(); ++i) {
+    if (std::find(free.begin(), free.end(), order[i]) != free.end()) out.push_back(order[i]);
+  }
+  return out;
+}
+
+/// The place of the padding: most often the innermost, as in rows of a larger matrix; of several,
+/// also further out, where a kernel that works it out itself would be right about the inner one.
+size_t draw_padded(const std::vector<size_t>& candidates, Random& random) {
+  if (candidates.size() == 1 || random.chance(0.5)) return candidates.front();
+  return random.pick(candidates);
 }
 
 std::vector<size_t> inner_first(size_t rank) {
   std::vector<size_t> order(rank);
   for (size_t d = 0; d < rank; ++d) order[d] = rank - 1 - d;
   return order;
+}
+
+/// Exchanges two dimensions whose strides are free, as [tokens, heads] and [heads, tokens]; false
+/// where there are none.
+bool swap_outer(const std::vector<size_t>& free, std::vector<size_t>& order, Random& random) {
+  if (free.size() < 2) return false;
+  const int64_t count = static_cast<int64_t>(free.size());
+  const int64_t first = random.below(count);
+  const int64_t second = (first + 1 + random.below(count - 1)) % count;
+  const auto at = [&](int64_t i) {
+    return std::find(order.begin(), order.end(), free[static_cast<size_t>(i)]);
+  };
+  std::iter_swap(at(first), at(second));
+  return true;
 }
 
 }  // namespace
@@ -43,23 +79,30 @@ bool make_layout(const Tensor& tensor, LayoutKind kind, Random& random, Layout& 
   const bool inner_free = tensor.spec->strides[rank - 1].any;
   switch (kind) {
     case LayoutKind::padded: {
-      if (rank < 2) return false;
+      const std::vector<size_t> places = steps_over(order, free);
+      if (places.empty()) return false;
       const int64_t row = std::max<int64_t>(tensor.shape[rank - 1], 1);
       const int64_t round = random.pick({8, 16, 32, 64, 128});
       const int64_t padding =
           random.chance(0.5) ? random.pick({1, 2, 3, 5, 8, 16}) : (round - row % round) % round;
-      return strides_in_order(tensor, order, 1, padding, out);
+      return strides_in_order(tensor, order, {1, padding, draw_padded(places, random)}, out);
     }
-    case LayoutKind::transposed:
-      if (rank < 2 || !inner_free) return false;
-      std::swap(order[0], order[1 + random.below(static_cast<int64_t>(rank) - 1)]);
-      return strides_in_order(tensor, order, 1, random.pick({0, 0, 1, 3}), out);
+    case LayoutKind::transposed: {
+      if (rank < 2) return false;
+      if (inner_free) {
+        std::swap(order[0], order[1 + random.below(static_cast<int64_t>(rank) - 1)]);
+      } else if (!swap_outer(free, order, random)) {
+        return false;
+      }
+      const int64_t padding = random.pick({0, 0, 1, 3});
+      return strides_in_order(tensor, order, {1, padding, steps_over(order, free).front()}, out);
+    }
     case LayoutKind::step_two:
       if (!inner_free) return false;
-      return strides_in_order(tensor, order, random.pick({2, 2, 3}), 0, out);
+      return strides_in_order(tensor, order, {random.pick({2, 2, 3}), 0, 0}, out);
     case LayoutKind::broadcast:
       if (tensor.is_written()) return false;
-      if (!strides_in_order(tensor, order, 1, 0, out)) return false;
+      if (!strides_in_order(tensor, order, {}, out)) return false;
       out.strides[random.pick(free)] = 0;
       return true;
     case LayoutKind::contiguous:

@@ -195,7 +195,7 @@ void mutate_far(const Facts& facts, Random& random, Case& c) {
   far.blocks.clear();
   const int64_t which = random.below(4);
   const bool drawn = which < 2    ? draw_far_stride(facts, random, far)
-                     : which == 2 ? draw_far_count(facts, random, far)
+                     : which == 2 ? draw_far_count(facts, kMostDrawnFarWork, random, far)
                                   : draw_many_blocks(facts, random, far);
   if (drawn) c = std::move(far);
 }

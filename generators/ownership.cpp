@@ -233,18 +233,26 @@ std::vector<Box> solved(const Instance& instance, const Tensor& output, const Ow
   return Solver(relation, owner, steps).solve(whole(output));
 }
 
-/// Whether some block of the grid owns the element; true also where that cannot be told.
-bool has_owner(const Instance& instance, const Tensor& output, const Ownership& owner,
-               const std::vector<int64_t>& element) {
+/// Boxes of block indices that own the element; nullopt where that cannot be told.
+std::optional<std::vector<Box>> owner_boxes(const Instance& instance, const Tensor& output,
+                                            const Ownership& owner,
+                                            const std::vector<int64_t>& element) {
   Box grid;
   for (const int64_t extent : instance.launches[0].grid) grid.ranges.emplace_back(0, extent);
   int64_t steps = kMostOwnerSteps;
   try {
     const Relation relation(instance, output, owner, element);
-    return !Solver(relation, owner, steps).solve(grid).empty();
+    return Solver(relation, owner, steps).solve(grid);
   } catch (const InputError&) {
-    return true;
+    return std::nullopt;
   }
+}
+
+/// Whether some block of the grid owns the element; true also where that cannot be told.
+bool has_owner(const Instance& instance, const Tensor& output, const Ownership& owner,
+               const std::vector<int64_t>& element) {
+  const auto boxes = owner_boxes(instance, output, owner, element);
+  return !boxes || !boxes->empty();
 }
 
 /// What says which block of the one grid owns an element; nullptr where nothing does.
@@ -276,6 +284,22 @@ std::vector<Box> elements_of_block(const Instance& instance, const Tensor& outpu
   const Ownership* const owner = instance.contract->find_ownership(output.spec->name);
   int64_t steps = kMostSteps;
   return solved(instance, output, *owner, block, steps);
+}
+
+std::vector<int64_t> owners_of(const Instance& instance, const Tensor& output,
+                               const std::vector<int64_t>& element, size_t most) {
+  const Ownership* const owner = owner_by_grid(instance, output);
+  if (owner == nullptr) return {};
+  const std::array<int64_t, 3>& grid = instance.launches[0].grid;
+  std::vector<int64_t> out;
+  const auto boxes = owner_boxes(instance, output, *owner, element);
+  for (const Box& box : boxes.value_or(std::vector<Box>{})) {
+    const auto& [first, last] = box.ranges[0];
+    for (int64_t x = first; x < last && out.size() < most; ++x)
+      out.push_back(x + grid[0] * (box.ranges[1].first + grid[1] * box.ranges[2].first));
+  }
+  std::sort(out.begin(), out.end());
+  return out;
 }
 
 bool is_unowned(const Instance& instance, const Tensor& output, const std::vector<int64_t>& at) {

@@ -51,6 +51,26 @@ bool is_reduced(const Facts& facts, const std::string& size) {
   return false;
 }
 
+/// What flags enable may meet large sizes, too: the same with every flag the other way round.
+std::optional<Case> flags_turned(const Facts& facts, Case c) {
+  if (c.flags.empty()) return std::nullopt;
+  for (auto& [flag, value] : c.flags) value = 1 - value;
+  if (!afford(facts, c)) return std::nullopt;
+  return c;
+}
+
+/// Ends of domains may say that an element does not count (an ignored label): indices from anywhere
+/// in them leave it judged. False where domains have no ends but their own.
+bool spread_indices(const Facts& facts, Case& c) {
+  bool several = false;
+  for (const OperandSpec& operand : facts.contract.args) {
+    if (operand.kind != OperandKind::index || operand.domain.size() < 2) continue;
+    several = true;
+    c.values[operand.name] = {"index_uniform", {}};
+  }
+  return several;
+}
+
 /// The same long row with its largest element last: an index kept in too few bits shows there.
 void add_answer_at_end(const Facts& facts, Case c, std::vector<Case>& out) {
   for (auto& [operand, recipe] : c.values) {
@@ -127,6 +147,18 @@ std::vector<SizeReach> size_reaches(const Contract& contract) {
   return out;
 }
 
+/// Strides of free choice that no case chooses, since another one follows from them.
+void note_idle_strides(const Contract& contract, std::vector<std::string>& notes) {
+  for (const OperandSpec& operand : contract.args) {
+    const bool any = std::any_of(operand.strides.begin(), operand.strides.end(),
+                                 [](const StrideRule& rule) { return rule.any; });
+    if (!any || !free_strides(operand).empty()) continue;
+    notes.push_back(operand.where.text() + ": strides \"any\" of " + operand.name +
+                    " are never varied: another of its strides follows from a stride; state it by "
+                    "sizes, or as \"any\" with a `require`");
+  }
+}
+
 std::string idle_ownership(const Contract& contract) {
   if (contract.owns.empty() || !always_several_launches(contract)) return "";
   return "`owns` does nothing: every case has several launches, and all blocks of each run; a "
@@ -138,6 +170,7 @@ std::vector<std::string> reach_notes(const Contract& contract) {
   if (const std::string idle = idle_ownership(contract); !idle.empty()) {
     notes.push_back(contract.owns.front().where.text() + ": " + idle);
   }
+  note_idle_strides(contract, notes);
   for (const SizeReach& reach : size_reaches(contract)) {
     if (reach.limited_by == nullptr) continue;
     notes.push_back("sizes " + reach.size + " above " + std::to_string(*reach.possible) +
@@ -161,9 +194,17 @@ void add_largest(const Facts& facts, const std::function<void(int, Case&)>& choo
   const Contract& contract = facts.contract;
   Case least = least_case(contract);
   int number = 0;
-  const auto add = [&](Case& c) {
+  const auto add_filled = [&](Case& c) {
     fill_largest(facts, number++, c);
-    if (work_if_valid(contract, c)) out.push_back(c);
+    if (!work_if_valid(contract, c)) return;
+    out.push_back(c);
+    Case spread = c;
+    if (spread_indices(facts, spread)) out.push_back(std::move(spread));
+  };
+  const auto add = [&](Case& c) {
+    std::optional<Case> turned = flags_turned(facts, c);
+    add_filled(c);
+    if (turned) add_filled(*turned);
   };
   const auto start = [&] {
     Case c = least;

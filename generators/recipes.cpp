@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "generators/draft.hpp"
 #include "generators/values.hpp"
@@ -9,21 +10,24 @@
 namespace assay {
 namespace {
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 using Weighted = std::pair<ValueClass, int>;
 
-constexpr std::array<Weighted, 25> kFloating = {{
-    {ValueClass::normal, 22},     {ValueClass::uniform, 5},    {ValueClass::bits, 4},
-    {ValueClass::log_uniform, 4}, {ValueClass::subnormal, 3},  {ValueClass::zeros, 3},
-    {ValueClass::infs, 3},        {ValueClass::nans, 4},       {ValueClass::largest, 3},
-    {ValueClass::ties, 3},        {ValueClass::cancelling, 4}, {ValueClass::outlier, 4},
-    {ValueClass::equal, 4},       {ValueClass::sorted, 2},     {ValueClass::tied, 2},
-    {ValueClass::huge_mean, 5},   {ValueClass::masked, 4},     {ValueClass::near, 6},
-    {ValueClass::prefix, 3},      {ValueClass::peak, 3},       {ValueClass::edges, 3},
-    {ValueClass::ramp, 3},        {ValueClass::equal_rows, 2}, {ValueClass::exact, 4},
-    {ValueClass::patterns, 2},
+constexpr std::array<Weighted, 28> kFloating = {{
+    {ValueClass::normal, 22},        {ValueClass::uniform, 5},    {ValueClass::bits, 4},
+    {ValueClass::log_uniform, 4},    {ValueClass::subnormal, 3},  {ValueClass::zeros, 3},
+    {ValueClass::infs, 3},           {ValueClass::nans, 4},       {ValueClass::largest, 3},
+    {ValueClass::ties, 3},           {ValueClass::cancelling, 4}, {ValueClass::outlier, 4},
+    {ValueClass::equal, 4},          {ValueClass::sorted, 2},     {ValueClass::tied, 2},
+    {ValueClass::huge_mean, 5},      {ValueClass::masked, 4},     {ValueClass::near, 6},
+    {ValueClass::prefix, 3},         {ValueClass::peak, 3},       {ValueClass::edges, 3},
+    {ValueClass::ramp, 3},           {ValueClass::equal_rows, 2}, {ValueClass::exact, 4},
+    {ValueClass::patterns, 2},       {ValueClass::lone, 4},       {ValueClass::peak_rows, 1},
+    {ValueClass::rounding_edges, 1},
 }};
 
-constexpr std::array<Weighted, 13> kInteger = {{
+constexpr std::array<Weighted, 15> kInteger = {{
     {ValueClass::bits, 24},
     {ValueClass::edges, 22},
     {ValueClass::uniform, 14},
@@ -37,6 +41,8 @@ constexpr std::array<Weighted, 13> kInteger = {{
     {ValueClass::outlier, 2},
     {ValueClass::largest, 2},
     {ValueClass::patterns, 6},
+    {ValueClass::lone, 2},
+    {ValueClass::rounding_edges, 1},
 }};
 
 constexpr std::array<Weighted, 6> kIndex = {{
@@ -114,6 +120,16 @@ std::vector<std::pair<std::string, double>> shaped_parameters(ValueClass kind, D
       p = {{"low", random.pick({-7, -20, -100})}};
       if (random.chance(0.3)) p.emplace_back("from_end", random.pick({0, 0, 1}));
       break;
+    case ValueClass::lone:
+      if (!is_floating(type)) return {{"value", random.pick({2e19, -2e19})}, {"scale", 40}};
+      if (random.chance(0.5)) break;  // NaN
+      p = {{"value", random.pick({kInfinity, -kInfinity, format_of(type).largest,
+                                  -format_of(type).largest})}};
+      break;
+    case ValueClass::peak_rows:
+      p = {{"low", random.pick({-7, -20, -100})}, {"power", random.pick({0.5, 0.5, 1.0})}};
+      if (random.chance(0.3)) p.emplace_back("from_end", random.pick({0, 1}));
+      break;
     case ValueClass::exact:
       if (is_floating(type) && random.chance(0.5))
         p = {{"step", random.pick({0.125, 0.0009765625, 4.0})}};
@@ -174,6 +190,8 @@ ValueRecipe recipe_of(ValueClass kind, DType type, Random& random) {
     case ValueClass::beside_ties:
       p = {{"precision", random.pick({4, 8, 11, 24})}};
       break;
+    case ValueClass::rounding_edges:
+      return rounding_edges_recipe(type);
     case ValueClass::outlier:
       p = {{"factor", wide ? random.pick({1e3, 1e4, 1e8, 1e20}) : 1000.0}};
       break;
@@ -198,18 +216,35 @@ ValueRecipe beside_ties_recipe(const Facts& facts, const Variant& variant, DType
   return {"beside_ties", {{"precision", narrower[at]}}};
 }
 
+ValueRecipe rounding_edges_recipe(DType to) {
+  const bool floating = is_floating(to);
+  const int precision = precision_of(to);
+  const double largest = floating ? format_of(to).largest : std::ldexp(1.0, precision) - 1;
+  const double least = floating ? format_of(to).smallest_subnormal() : 1;
+  return {"rounding_edges", {{"precision", precision}, {"largest", largest}, {"least", least}}};
+}
+
+ValueRecipe rounding_recipe(const Facts& facts, const Variant& variant, DType type,
+                            Random& random) {
+  const std::vector<DType> rounded = rounded_types(facts.contract, variant, type);
+  return rounding_edges_recipe(rounded.empty() ? type : random.pick(rounded));
+}
+
 ValueRecipe draw_recipe(const Facts& facts, const Variant& variant, const OperandSpec& operand,
                         DType type, Random& random) {
   if (operand.kind == OperandKind::index)
     return recipe_of(draw_class(kIndex, random), type, random);
   const bool narrows = !narrower_precisions(facts.contract, variant, type).empty();
   if (narrows && random.chance(0.1)) return beside_ties_recipe(facts, variant, type, random);
+  const bool rounds = !rounded_types(facts.contract, variant, type).empty();
+  if (rounds && random.chance(0.06)) return rounding_recipe(facts, variant, type, random);
   if (is_integer(type)) return recipe_of(draw_class(kInteger, random), type, random);
   if (facts.variance && random.chance(0.12)) return recipe_of(ValueClass::huge_mean, type, random);
   if (facts.exponential && random.chance(0.12)) {
     return recipe_of(random.pick({ValueClass::masked, ValueClass::near, ValueClass::peak}), type,
                      random);
   }
+  if (facts.selecting && random.chance(0.06)) return recipe_of(ValueClass::lone, type, random);
   if (facts.ranking && random.chance(0.1)) return recipe_of(ValueClass::peak, type, random);
   return recipe_of(draw_class(kFloating, random), type, random);
 }
@@ -245,6 +280,16 @@ ValueRecipe exact_recipe(const Facts& facts, const std::string& operand, DType t
                                          : ValueRecipe{"exact", {{"limit", 1}}};
 }
 
+void peak_exponents(const Facts& facts, Random& random, Case& c) {
+  for (const std::string& factor : facts.exponent_factors) {
+    const DType type = resolve_dtype(*facts.contract.find_operand(factor), c.variant());
+    if (!is_floating(type)) continue;
+    c.values[factor] = factor == facts.exponent_factors.front()
+                           ? ValueRecipe{"equal", {{"value", 1}}}
+                           : recipe_of(ValueClass::peak_rows, type, random);
+  }
+}
+
 void draw_values(const Facts& facts, Random& random, Case& c) {
   c.values.clear();
   const Variant variant = c.variant();
@@ -273,6 +318,7 @@ void draw_values(const Facts& facts, Random& random, Case& c) {
     }
     c.values[operand.name] = std::move(recipe);
   }
+  if (style > 0.95) peak_exponents(facts, random, c);
 }
 
 void draw_overrides(const Instance& instance, Random& random, Case& c) {

@@ -51,23 +51,27 @@ std::vector<Sides> comparisons(const Contract& contract) {
 class Numbers {
  public:
   Numbers(const Contract& contract, Case c) : contract_(contract), case_(std::move(c)) {
-    scope_.value = [this](std::string_view name) { return value(name); };
+    scope_.value = [this](std::string_view name) { return named(name); };
   }
   void set(const std::string& size, int64_t value) { case_.sizes[size] = value; }
 
-  /// -1, 0 or 1: how left stands to right; nullopt where that needs more than sizes.
-  std::optional<int> order(const Sides& sides) const {
+  std::optional<int64_t> value(const Expr& expr) const {
     try {
-      const int64_t left = evaluate_integer(*sides.first, scope_);
-      const int64_t right = evaluate_integer(*sides.second, scope_);
-      return (left > right) - (left < right);
+      return evaluate_integer(expr, scope_);
     } catch (const InputError&) {
       return std::nullopt;
     }
   }
 
+  /// -1, 0 or 1: how left stands to right; nullopt where that needs more than sizes.
+  std::optional<int> order(const Sides& sides) const {
+    const std::optional<int64_t> left = value(*sides.first), right = value(*sides.second);
+    if (!left || !right) return std::nullopt;
+    return (*left > *right) - (*left < *right);
+  }
+
  private:
-  std::optional<int64_t> value(std::string_view wanted) const {
+  std::optional<int64_t> named(std::string_view wanted) const {
     const std::string name(wanted);
     for (const auto* values : {&case_.sizes, &case_.knobs, &case_.flags}) {
       if (const auto at = values->find(name); at != values->end()) return at->second;
@@ -89,6 +93,10 @@ class Numbers {
 };
 
 }  // namespace
+
+std::optional<int64_t> launch_number(const Contract& contract, const Case& c, const Expr& expr) {
+  return Numbers(contract, c).value(expr);
+}
 
 std::vector<int64_t> thresholds(const Contract& contract, const Case& c, const SizeSpec& size) {
   std::vector<int64_t> out;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,10 @@ namespace assay {
 /// sizes and its choices stay. `rows > 512` and `min(rows, 512)` give 513, `ceil_div(rows, 4) >=
 /// 129` gives 517. Empty for a size that the contract lists.
 std::vector<int64_t> thresholds(const Contract& contract, const Case& c, const SizeSpec& size);
+
+/// What an expression over sizes, choices, derived values and integer scalars is in a case; nullopt
+/// where it needs more than those (a stride).
+std::optional<int64_t> launch_number(const Contract& contract, const Case& c, const Expr& expr);
 
 /// Numbers by the name of a size.
 using SizeValues = std::map<std::string, std::vector<int64_t>>;

@@ -1,6 +1,7 @@
 // Value classes whose elements are bit patterns.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <vector>
 
 #include "generators/hash.hpp"
@@ -94,6 +95,60 @@ uint64_t beside_tie(DType type, int wanted, uint64_t hash) {
   return bit_width(type) == 64 ? bits : bits & ((uint64_t{1} << bit_width(type)) - 1);
 }
 
+/// Magnitudes at which a type of `precision` bits, from `least` to `largest`, begins, ends and is
+/// halfway between two of its values. An integer type has least 1.
+std::vector<double> edge_magnitudes(int precision, double largest, double least) {
+  int exponent = 0;
+  std::frexp(largest, &exponent);
+  const double step = std::ldexp(1.0, exponent - precision);  // between values beside the largest
+  const double normal = std::ldexp(least, precision - 1);
+  return {largest,        largest + step / 2, largest + step,     largest + 3 * step / 2,
+          largest - step, largest - step / 2, least / 2,          least,
+          3 * least / 2,  5 * least / 2,      normal - least / 2, normal};
+}
+
+/// Those of a type that is rounded to, and one last place of `type` to either side, of both signs.
+std::vector<uint64_t> rounding_edges(DType type, const ValuePlan& plan) {
+  std::vector<uint64_t> out;
+  const int bits = bit_width(type);
+  const uint64_t mask = bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
+  const auto precision = static_cast<int>(std::clamp(plan.p[0], 1.0, 64.0));
+  const double largest = std::clamp(plan.p[1], 0x1p-1022, 0x1p1023);
+  const double least = std::clamp(plan.p[2], 0x1p-1022, largest);
+  for (const double magnitude : edge_magnitudes(precision, largest, least)) {
+    for (const int step : {0, -1, 1}) {
+      for (const bool negative : {false, true}) {
+        if (is_floating(type)) {
+          const uint64_t near = round_to_bits(type, magnitude);
+          if (near == 0 && step < 0) continue;
+          out.push_back((near + static_cast<uint64_t>(step)) & mask);
+          if (negative) out.back() |= uint64_t{1} << (bits - 1);
+          continue;
+        }
+        if (magnitude >= 0x1p64 || (negative && !is_signed(type))) continue;
+        const __int128 value = (static_cast<__int128>(magnitude) + step) * (negative ? -1 : 1);
+        const auto low = static_cast<uint64_t>(value) & mask;
+        if (to_integer(type, low) == value) out.push_back(low);
+      }
+    }
+  }
+  if (out.empty()) out.push_back(0);
+  return out;
+}
+
+/// The edges in turn, then hashed ones and what lies beside a tie, half and half.
+void fill_rounding_edges(const ValuePlan& plan, DType type, const Chunk& chunk, uint64_t* out) {
+  const std::vector<uint64_t> table = rounding_edges(type, plan);
+  const auto precision = static_cast<int>(std::clamp(plan.p[0], 1.0, 64.0));
+  for (int i = 0; i < chunk.count; ++i) {
+    const auto index = static_cast<uint64_t>(chunk.first + i * chunk.step);
+    const uint64_t hash = chunk.hash[i];
+    out[i] = index < table.size()     ? table[index]
+             : (mix64(hash) & 1) != 0 ? beside_tie(type, precision, hash)
+                                      : table[reduced(hash, table.size())];
+  }
+}
+
 }  // namespace
 
 bool fill_bits(const ValuePlan& plan, DType type, const Chunk& chunk, uint64_t* out) {
@@ -112,6 +167,12 @@ bool fill_bits(const ValuePlan& plan, DType type, const Chunk& chunk, uint64_t* 
   if (plan.kind == ValueClass::beside_ties) {
     const auto precision = static_cast<int>(std::clamp(plan.p[0], 1.0, 64.0));
     for (int i = 0; i < chunk.count; ++i) out[i] = beside_tie(type, precision, chunk.hash[i]);
+    return true;
+  }
+  if (plan.kind == ValueClass::rounding_edges) {
+    fill_rounding_edges(plan, type, chunk, out);
+    if (type == DType::boolean)
+      for (int i = 0; i < chunk.count; ++i) out[i] &= 1;
     return true;
   }
   if (plan.kind == ValueClass::exponents) {

@@ -40,6 +40,12 @@ const std::vector<ValueClassInfo>& value_classes() {
       {V::largest, "largest", no, yes, yes, {{{"rate", 1}, {"scale", 1}, kNone, kNone}}},
       {V::ties, "ties", no, yes, no, {{{"precision", 11}, kNone, kNone, kNone}}},
       {V::beside_ties, "beside_ties", no, yes, yes, {{{"precision", 8}, kNone, kNone, kNone}}},
+      {V::rounding_edges,
+       "rounding_edges",
+       no,
+       yes,
+       yes,
+       {{{"precision", 11}, {"largest", 65504}, {"least", 0x1p-24}, kNone}}},
       {V::cancelling, "cancelling", no, yes, yes, {{{"tiny", 1e-6}, {"scale", 1}, kNone, kNone}}},
       {V::outlier, "outlier", no, yes, yes, {{{"factor", 1e4}, {"scale", 1}, kNone, kNone}}},
       {V::equal, "equal", no, yes, yes, {{{"value", 1}, kNone, kNone, kNone}}},
@@ -51,6 +57,13 @@ const std::vector<ValueClassInfo>& value_classes() {
       {V::near, "near", no, yes, yes, {{{"value", 88.5}, {"spread", 0.5}, kNone, kNone}}},
       {V::prefix, "prefix", no, yes, yes, {{{"ratio", 1e4}, {"scale", 1}, kNone, kNone}}},
       {V::peak, "peak", no, yes, yes, {{{"low", -7}, {"from_end", kAuto}, kNone, kNone}}},
+      {V::lone, "lone", no, yes, yes, {{{"value", kAuto}, {"scale", 1}, kNone, kNone}}},
+      {V::peak_rows,
+       "peak_rows",
+       no,
+       yes,
+       no,
+       {{{"low", -7}, {"power", 1}, {"from_end", kAuto}, kNone}}},
       {V::edges, "edges", no, yes, yes, {{kNone, kNone, kNone, kNone}}},
       {V::ramp, "ramp", no, yes, yes, {{{"modulus", kAuto}, {"step", 1}, kNone, kNone}}},
       {V::exact, "exact", no, yes, yes, {{{"limit", kAuto}, {"step", 1}, {"degree", 2}, kNone}}},
@@ -233,6 +246,14 @@ void plan_automatic(const Contract& contract, const Tensor& tensor, int64_t leng
     if (automatic(p[0])) p[0] = std::ldexp(1.0, std::min(precision, 24));
   } else if (plan.kind == ValueClass::exact) {
     if (automatic(p[0])) p[0] = exact_limit(static_cast<double>(length), p[2], wide, precision);
+  } else if (plan.kind == ValueClass::peak_rows) {
+    const auto extent = static_cast<double>(plan.axis_extent);
+    p[0] /= p[1] > 0.75 ? extent : p[1] > 0.25 ? std::sqrt(extent) : 1.0;
+    const int64_t rows = std::max<int64_t>(1, tensor.elements() / plan.axis_extent);
+    const auto last = static_cast<double>(rows - 1);
+    p[2] = automatic(p[2])
+               ? static_cast<double>(reduced(mix64(plan.key), static_cast<uint64_t>(rows)))
+               : std::clamp(last - p[2], 0.0, last);
   } else if (plan.kind == ValueClass::witness) {
     if (automatic(p[0])) p[0] = std::ldexp(1.0, std::min(precision, 11) - 1);
     p[0] = std::clamp(std::floor(p[0]), 1.0, 0x1p40);
@@ -367,8 +388,10 @@ void plan_recipe(const Instance& instance, const Tensor& tensor, const std::stri
       fail("value class '" + recipe.name + "' has no parameter '" + key + "'");
     }
     // What counts elements or makes integers stays far from the ends of int64.
-    const bool is_value = plan.kind == ValueClass::equal || plan.kind == ValueClass::near;
-    if (std::isinf(value) && plan.kind != ValueClass::equal) {
+    const bool is_value = plan.kind == ValueClass::equal || plan.kind == ValueClass::near ||
+                          plan.kind == ValueClass::lone || plan.kind == ValueClass::rounding_edges;
+    const bool may_be_infinite = plan.kind == ValueClass::equal || plan.kind == ValueClass::lone;
+    if (std::isinf(value) && !may_be_infinite) {
       fail("parameter '" + key + "' of '" + recipe.name + "' must be finite");
     }
     const bool counts = is_integer(tensor.dtype) || plan.kind == ValueClass::exact ||
@@ -416,6 +439,8 @@ bool needs_axis(ValueClass kind) {
     case ValueClass::masked:
     case ValueClass::prefix:
     case ValueClass::peak:
+    case ValueClass::lone:
+    case ValueClass::peak_rows:
     case ValueClass::exact:
     case ValueClass::exact_logits:
     case ValueClass::witness:

@@ -57,6 +57,23 @@ int64_t chosen(const ValuePlan& plan, int64_t row) {
                                       static_cast<uint64_t>(plan.axis_extent)));
 }
 
+/// Where the lone value of a row lies: mostly where a loop, a warp or a lane's vector ends.
+int64_t lone_place(const ValuePlan& plan, int64_t row) {
+  const uint64_t hash = rehash(plan.key, static_cast<uint64_t>(row));
+  const int64_t extent = plan.axis_extent;
+  const uint64_t style = hash % 8;
+  if (style == 0) return 0;
+  if (style < 3) return extent - 1;
+  if (style == 3) return static_cast<int64_t>(reduced(hash, static_cast<uint64_t>(extent)));
+  // An element of the last lane, where each lane of a warp takes `width` neighbours at a time.
+  const int64_t width = int64_t{1} << (hash >> 8) % 4;
+  const int64_t span = 32 * width;
+  const auto warps = static_cast<uint64_t>(std::max<int64_t>(1, extent / span));
+  const auto warp = static_cast<int64_t>(reduced(mix64(hash), warps));
+  const int64_t back = static_cast<int64_t>((hash >> 16) % static_cast<uint64_t>(width));
+  return std::clamp<int64_t>((warp + 1) * span - 1 - back, 0, extent - 1);
+}
+
 double rounded_down(double value) {  // floor for |value| < 2^53, without libm
   const auto truncated = static_cast<double>(static_cast<int64_t>(value));
   return truncated > value ? truncated - 1 : truncated;
@@ -180,6 +197,14 @@ void fill_rows(const ValuePlan& plan, const Chunk& chunk, double* out) {
         const int64_t at =
             p[1] >= 0 ? plan.axis_extent - 1 - static_cast<int64_t>(p[1]) : chosen(plan, place.row);
         out[i] = place.at == at ? 0.0 : p[0];
+      });
+    case ValueClass::lone:
+      return for_places(plan, chunk, [&](int i, Place place) {
+        out[i] = place.at == lone_place(plan, place.row) ? p[0] : p[1] * normal(i);
+      });
+    case ValueClass::peak_rows:
+      return for_places(plan, chunk, [&](int i, Place place) {
+        out[i] = place.row == static_cast<int64_t>(p[2]) ? 0.0 : p[0];
       });
     case ValueClass::exact_logits:
       return for_places(plan, chunk, [&](int i, Place place) {

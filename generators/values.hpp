@@ -19,35 +19,38 @@
 namespace assay {
 
 enum class ValueClass : uint8_t {
-  normal,        ///< mean + scale * (sum of four uniforms, unit variance)
-  uniform,       ///< [low, high]
-  bits,          ///< uniform bit patterns: NaN, infinities and subnormals among them
-  log_uniform,   ///< +-2^e (1 + u), e uniform in [low, high] within the type's exponents
-  subnormal,     ///< uniform subnormals of both signs
-  zeros,         ///< +0 and -0
-  infs,          ///< normal with +-inf at `rate`
-  nans,          ///< normal with NaN at `rate`
-  largest,       ///< +-largest finite
-  ties,          ///< halfway between neighbours of a format with `precision` bits
-  beside_ties,   ///< such a halfway point, one last place of the operand's type above or below it
-  cancelling,    ///< along a row: v, then -v (1 + `tiny` * normal)
-  outlier,       ///< normal with one element a row times `factor`
-  equal,         ///< every element is `value`
-  equal_rows,    ///< every row has one integer of its own in [-limit, limit]
-  sorted,        ///< ascending along a row within [-scale, scale]; descending when scale < 0
-  tied,          ///< `rank` elements a row above a large group of equal ones
-  huge_mean,     ///< scale * (ratio + normal)
-  masked,        ///< logits: normal with -inf at `rate`; whole rows of -inf at `rows`
-  near,          ///< value + [-spread, spread]
-  prefix,        ///< first half of a row scaled by `ratio`, the rest normal
-  peak,          ///< one 0 a row (anywhere, or `from_end` elements before the last), else `low`
-  edges,         ///< the type's special values: extremes, +-1, 0, their neighbours
-  ramp,          ///< logical index modulo `modulus`, times `step`: every element its own value
-  exact,         ///< integers in [-limit, limit] times `step`: sums are exact
-  exact_logits,  ///< 0, or -inf at `rate`; every row has a 0
-  patterns,      ///< bit pattern `first` + logical index / `each`: a narrow type's patterns in turn
-  exponents,     ///< every sign and exponent in turn, `mantissas` numbers of each
-  witness,       ///< exact; magnitudes in [base, 2 base), large partial sums, |row total| <= 100
+  normal,          ///< mean + scale * (sum of four uniforms, unit variance)
+  uniform,         ///< [low, high]
+  bits,            ///< uniform bit patterns: NaN, infinities and subnormals among them
+  log_uniform,     ///< +-2^e (1 + u), e uniform in [low, high] within the type's exponents
+  subnormal,       ///< uniform subnormals of both signs
+  zeros,           ///< +0 and -0
+  infs,            ///< normal with +-inf at `rate`
+  nans,            ///< normal with NaN at `rate`
+  largest,         ///< +-largest finite
+  ties,            ///< halfway between neighbours of a format with `precision` bits
+  beside_ties,     ///< such a halfway point, one last place of the operand's type above or below it
+  rounding_edges,  ///< where a type of `precision`, `largest` and `least` begins, ends and rounds
+  cancelling,      ///< along a row: v, then -v (1 + `tiny` * normal)
+  outlier,         ///< normal with one element a row times `factor`
+  equal,           ///< every element is `value`
+  equal_rows,      ///< every row has one integer of its own in [-limit, limit]
+  sorted,          ///< ascending along a row within [-scale, scale]; descending when scale < 0
+  tied,            ///< `rank` elements a row above a large group of equal ones
+  huge_mean,       ///< scale * (ratio + normal)
+  masked,          ///< logits: normal with -inf at `rate`; whole rows of -inf at `rows`
+  near,            ///< value + [-spread, spread]
+  prefix,          ///< first half of a row scaled by `ratio`, the rest normal
+  peak,            ///< one 0 a row (anywhere, or `from_end` elements before the last), else `low`
+  lone,            ///< normal with one `value` a row, most often where a row, warp or vector ends
+  peak_rows,       ///< one row of zeros, else low / (row's length)^`power`: equal exponents but one
+  edges,           ///< the type's special values: extremes, +-1, 0, their neighbours
+  ramp,            ///< logical index modulo `modulus`, times `step`: every element its own value
+  exact,           ///< integers in [-limit, limit] times `step`: sums are exact
+  exact_logits,    ///< 0, or -inf at `rate`; every row has a 0
+  patterns,   ///< bit pattern `first` + logical index / `each`: a narrow type's patterns in turn
+  exponents,  ///< every sign and exponent in turn, `mantissas` numbers of each
+  witness,    ///< exact; magnitudes in [base, 2 base), large partial sums, |row total| <= 100
   // Index operands.
   index_uniform,  ///< anything in the domain
   index_first,    ///< the domain's lowest value

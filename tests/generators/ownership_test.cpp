@@ -4,6 +4,7 @@
 
 #include "generators/hash.hpp"
 #include "generators/instance.hpp"
+#include "generators/unowned.hpp"
 #include "tests/cpu_time.hpp"
 #include "tests/generators/contracts.hpp"
 
@@ -145,6 +146,26 @@ TEST(Ownership_, HugeOutputsAreSolvedWithoutScanning) {
   EXPECT_LE(boxes.size(), 3u);
   // A millisecond; a scan of 2^31 elements takes seconds.
   EXPECT_LT(test::cpu_seconds() - start, 0.5);
+}
+
+/// Blocks of a grid-stride loop come round; those of a relation without solution are none.
+TEST(Ownership_, OwnersOfOneElement) {
+  using Blocks = std::vector<int64_t>;
+  const auto owners = [](const char* relation, const char* grid, std::vector<int64_t> element,
+                         size_t most) {
+    const Contract contract = owning(relation, grid);
+    const Instance instance = instantiate(contract, sized(3000000, 2000, {}));
+    return owners_of(instance, *instance.find("y"), element, most);
+  };
+  EXPECT_EQ(
+      owners("a % 30000 == block.x && b / 256 % 4 == block.y", "'30000', '4'", {2999999, 1999}, 9),
+      Blocks{29999 + 30000 * 3});
+  EXPECT_EQ(
+      owners("(a * size(b) + b) / 256 == block.x", "'ceil_div(a * b, 256)'", {1073742, 77}, 9),
+      Blocks{(int64_t{1073742} * 2000 + 77) / 256});
+  EXPECT_EQ(owners("a / 2000000 == block.x / 3", "'6'", {2500000, 0}, 9), (Blocks{3, 4, 5}));
+  EXPECT_EQ(owners("a / 2000000 == block.x / 3", "'6'", {2500000, 0}, 2), (Blocks{3, 4}));
+  EXPECT_EQ(owners("a == block.x", "'1000'", {1000, 0}, 9), Blocks{});
 }
 
 TEST(Ownership_, WithoutSubsetEverythingIsOwned) {

@@ -85,7 +85,8 @@ TEST(Values, BitsAreStable) {
     for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::i32}) {
       if (info.for_index || !(is_floating(type) ? info.for_floating : info.for_integer)) continue;
       if (info.kind == ValueClass::patterns || info.kind == ValueClass::exponents ||
-          info.kind == ValueClass::beside_ties)
+          info.kind == ValueClass::beside_ties || info.kind == ValueClass::rounding_edges ||
+          info.kind == ValueClass::lone || info.kind == ValueClass::peak_rows)
         continue;  // younger than the digest
       const Instance instance = instantiate(contract, sum_case(type, 3, 40, {info.name, {}}));
       for (const uint8_t byte : logical(instance, *instance.find("x")))
