@@ -73,6 +73,7 @@ Checked check_contract(const ContractPtr& contract) {
     return checked;
   }
   add(unused_parts(*contract));
+  add(formula_slips(*contract));
   add(unreachable_sizes(*contract));
   add(admitted.lints);
   add(sizes_with_errors(*contract, admitted.cases));

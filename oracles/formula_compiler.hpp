@@ -145,6 +145,8 @@ class FormulaCompiler {
   bool saturates(const Expr& e, DType type) const;
   static int axis_named(const FormulaLine& line, const OperandSpec& operand,
                         const std::string& label);
+  /// Where a dimension comes in by its bare name: what to write for the extent; else "".
+  std::string index_hint(int id, int dim) const;
   void check_dims(const FormulaLine& line, const OperandSpec& operand, int id) const;
   /// The last rounding belongs to the output; one that the formula declares is the same rounding.
   int output_value(int id, DType type, const Expr& e);
