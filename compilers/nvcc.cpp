@@ -51,8 +51,8 @@ constexpr const char* kMarker = "assay_marker";
 
 /// Markers are kernels whose template arguments are an entry's number and the entry, so their
 /// mangled names say which of the module's entries is meant, however the contract spells its types.
-std::string wrapper(const CompileRequest& request) {
-  std::string text = "#include \"" + request.source + "\"\n" +
+std::string wrapper(const CompileRequest& request, const std::string& added) {
+  std::string text = "#include \"" + request.source + "\"\n" + added +
                      "template <int Number, auto Kernel> __global__ void " + kMarker + "() {}\n";
   for (size_t i = 0; i < request.entries.size(); ++i) {
     const std::string number = std::to_string(i);
@@ -130,11 +130,11 @@ std::vector<std::string> nvcc_options(const CompileRequest& request) {
 }
 
 CompiledText compile_with_nvcc(const std::string& nvcc, const CompileRequest& request,
-                               const std::string& source_text) {
+                               const std::string& source_text, const std::string& added) {
   const TemporaryFolder folder(request.where);
   const fs::path source = folder.path() / "entry.cu";
   const fs::path output = folder.path() / "entry.ptx";
-  std::ofstream(source) << wrapper(request);
+  std::ofstream(source) << wrapper(request, added);
   std::vector<std::string> arguments = {nvcc};
   for (const std::string& option : nvcc_options(request)) arguments.push_back(option);
   arguments.insert(arguments.end(), {source.string(), "-o", output.string()});

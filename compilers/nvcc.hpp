@@ -17,8 +17,9 @@ std::string nvcc_version(const std::string& nvcc);
 std::vector<std::string> nvcc_options(const CompileRequest& request);
 
 /// Compiles through a generated file that includes the source and uses the entry, so that a
-/// template is instantiated. Throws InputError with the compiler's text at the first error's line.
+/// template is instantiated; `added` stands below the source there. Throws InputError with the
+/// compiler's text at the first error's line.
 CompiledText compile_with_nvcc(const std::string& nvcc, const CompileRequest& request,
-                               const std::string& source_text);
+                               const std::string& source_text, const std::string& added = "");
 
 }  // namespace assay

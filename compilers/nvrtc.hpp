@@ -47,4 +47,7 @@ class Nvrtc {
 [[noreturn]] void throw_compile_error(const CompileRequest& request, const std::string& source_text,
                                       const std::string& log, CudaCompiler compiler);
 
+/// Whether such an error says that NVRTC met code or a header of the host, which nvcc compiles.
+bool is_host_code_error(const std::string& message);
+
 }  // namespace assay

@@ -46,6 +46,39 @@ std::string without_directives(std::string text) {
   return text;
 }
 
+/// The text with its macros put in that stand for `__global__`: `#define KERNEL __global__ void`.
+std::string with_kernel_macros(const std::string& text) {
+  std::map<std::string, std::string> bodies;
+  for (size_t at = text.find("#define"); at != std::string::npos;
+       at = text.find("#define", at + 1)) {
+    size_t end = at;
+    do {
+      end = std::min(text.find('\n', end + 1), text.size());
+    } while (end < text.size() && text[end - 1] == '\\');
+    size_t name = at + 7;
+    while (name < end && std::isblank(static_cast<unsigned char>(text[name])) != 0) ++name;
+    size_t body = name;
+    while (body < end && is_word(text[body])) ++body;
+    if (body == name || (body < end && text[body] == '(')) continue;
+    std::string value = text.substr(body, end - body);
+    std::replace_if(
+        value.begin(), value.end(), [](char c) { return c == '\\' || c == '\n'; }, ' ');
+    if (value.find("__global__") != std::string::npos)
+      bodies[text.substr(name, body - name)] = value;
+  }
+  std::string out = without_directives(text);
+  for (const auto& [name, body] : bodies) {
+    for (size_t at = out.find(name); at != std::string::npos; at = out.find(name, at)) {
+      const size_t end = at + name.size();
+      const bool whole =
+          (at == 0 || !is_word(out[at - 1])) && (end == out.size() || !is_word(out[end]));
+      if (whole) out.replace(at, name.size(), body);
+      at += whole ? body.size() : name.size();
+    }
+  }
+  return out;
+}
+
 /// Position after the bracket that closes the one at `open`.
 size_t after_closing(const std::string& text, size_t open, char left, char right) {
   int depth = 0;
@@ -207,9 +240,7 @@ KernelSignature parse_kernel(const std::string& text, size_t place) {
         kernel.line =
             1 + static_cast<int>(std::count(
                     text.begin(), text.begin() + static_cast<std::ptrdiff_t>(word_at), '\n'));
-        for (const std::string& part : split_arguments(text.substr(i + 1, end - i - 2))) {
-          if (joined(tokens_of(part)) != "void") kernel.parameters.push_back(parse_parameter(part));
-        }
+        kernel.parameters = parameters_in(text.substr(i + 1, end - i - 2));
         return kernel;
       }
       if (word == "__launch_bounds__") {
@@ -227,7 +258,7 @@ KernelSignature parse_kernel(const std::string& text, size_t place) {
 }  // namespace
 
 std::vector<KernelSignature> kernel_signatures(const std::string& source_text) {
-  const std::string text = without_directives(without_comments(source_text));
+  const std::string text = with_kernel_macros(without_comments(source_text));
   static constexpr std::string_view kGlobal = "__global__";
   std::vector<KernelSignature> all;
   for (size_t at = text.find(kGlobal); at != std::string::npos;
@@ -246,16 +277,61 @@ std::vector<KernelSignature> kernel_signatures(const std::string& source_text) {
   return all;
 }
 
+std::vector<KernelParameter> parameters_in(const std::string& list) {
+  std::vector<KernelParameter> parameters;
+  for (const std::string& part : split_arguments(list)) {
+    if (tokens_of(part) != std::vector<std::string>{"void"})
+      parameters.push_back(parse_parameter(part));
+  }
+  return parameters;
+}
+
+std::string parameter_list_of(const std::string& demangled) {
+  if (demangled.empty() || demangled.back() != ')') return "";
+  int depth = 0;
+  size_t open = demangled.size();
+  do {
+    --open;
+    depth += (demangled[open] == ')') - (demangled[open] == '(');
+  } while (open > 0 && depth > 0);
+  return demangled.substr(open + 1, demangled.size() - open - 2);
+}
+
+namespace {
+
+/// The vectors of vector_types.h and their element types.
+const std::map<std::string, DType>& vector_elements() {
+  static const std::map<std::string, DType> table{
+      {"char", DType::i8},       {"uchar", DType::u8},  {"short", DType::i16},
+      {"ushort", DType::u16},    {"int", DType::i32},   {"uint", DType::u32},
+      {"long", DType::i64},      {"ulong", DType::u64}, {"longlong", DType::i64},
+      {"ulonglong", DType::u64}, {"float", DType::f32}, {"double", DType::f64}};
+  return table;
+}
+
+std::string without_std(const std::string& type) {
+  if (type.starts_with("std::")) return type.substr(5);
+  if (type.starts_with("cuda::std::")) return type.substr(11);
+  return type.starts_with("::") ? type.substr(2) : type;
+}
+
+}  // namespace
+
 int lanes_of_cxx(const std::string& type) {
   if (!dtype_of_cxx(type)) return 1;
-  if (type.ends_with("bfloat162") || type.ends_with("half2")) return 2;
-  const std::string plain = type.substr(type.rfind(':') + 1);
-  for (const char* scalar : {"float", "double", "int", "uint"}) {
-    for (const int lanes : {2, 4}) {
-      if (plain == scalar + std::to_string(lanes)) return lanes;
-    }
-  }
-  return 1;
+  const std::string plain = without_std(type);
+  if (plain.ends_with("bfloat162") || plain.ends_with("half2")) return 2;
+  if (plain.starts_with("__nv_fp8x")) return plain[9] - '0';
+  const char last = plain.back();
+  const bool is_vector = vector_elements().contains(plain.substr(0, plain.size() - 1));
+  return is_vector && last >= '1' && last <= '4' ? last - '0' : 1;
+}
+
+int alignment_of_cxx(const std::string& type) {
+  const auto element = dtype_of_cxx(type);
+  if (!element) return 0;
+  const int lanes = lanes_of_cxx(type);
+  return lanes == 3 ? byte_size(*element) : std::min(lanes * byte_size(*element), 16);
 }
 
 std::optional<DType> dtype_of_cxx(const std::string& type) {
@@ -267,17 +343,14 @@ std::optional<DType> dtype_of_cxx(const std::string& type) {
                                                   {"__nv_bfloat16", DType::bf16},
                                                   {"__nv_fp8_e4m3", DType::e4m3},
                                                   {"__nv_fp8_e5m2", DType::e5m2},
-                                                  {"float2", DType::f32},
-                                                  {"float4", DType::f32},
-                                                  {"double2", DType::f64},
+                                                  {"__nv_fp8x2_e4m3", DType::e4m3},
+                                                  {"__nv_fp8x2_e5m2", DType::e5m2},
+                                                  {"__nv_fp8x4_e4m3", DType::e4m3},
+                                                  {"__nv_fp8x4_e5m2", DType::e5m2},
                                                   {"half2", DType::f16},
                                                   {"__half2", DType::f16},
                                                   {"__nv_bfloat162", DType::bf16},
                                                   {"nv_bfloat162", DType::bf16},
-                                                  {"int2", DType::i32},
-                                                  {"int4", DType::i32},
-                                                  {"uint2", DType::u32},
-                                                  {"uint4", DType::u32},
                                                   {"int", DType::i32},
                                                   {"signed", DType::i32},
                                                   {"signed int", DType::i32},
@@ -308,12 +381,11 @@ std::optional<DType> dtype_of_cxx(const std::string& type) {
                                                   {"unsigned char", DType::u8},
                                                   {"uint8_t", DType::u8},
                                                   {"bool", DType::boolean}};
-  const std::string plain = type.starts_with("std::") ? type.substr(5)
-                            : type.starts_with("::")  ? type.substr(2)
-                                                      : type;
-  const auto found = table.find(plain);
-  if (found == table.end()) return std::nullopt;
-  return found->second;
+  const std::string plain = without_std(type);
+  if (const auto found = table.find(plain); found != table.end()) return found->second;
+  if (plain.empty() || plain.back() < '1' || plain.back() > '4') return std::nullopt;
+  const auto vector = vector_elements().find(plain.substr(0, plain.size() - 1));
+  return vector == vector_elements().end() ? std::nullopt : std::optional(vector->second);
 }
 
 }  // namespace assay

@@ -74,6 +74,7 @@ Checked check_contract(const ContractPtr& contract) {
   }
   add(unused_parts(*contract));
   add(idle_facts(*contract));
+  add(formula_slips(*contract));
   add(unreachable_sizes(*contract));
   add(admitted.lints);
   add(sizes_with_errors(*contract, admitted.cases));

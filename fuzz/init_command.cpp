@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <ostream>
+#include <sstream>
 
 #include "compilers/request.hpp"
 #include "compilers/signature.hpp"
@@ -24,20 +25,55 @@ std::string listed(const std::vector<std::string>& words) {
   return text;
 }
 
+[[noreturn]] void throw_overloaded(const std::string& file, const std::string& name,
+                                   const std::vector<KernelSignature>& kernels) {
+  std::string lines;
+  for (const KernelSignature& kernel : kernels)
+    lines += (lines.empty() ? "" : ", ") + std::to_string(kernel.line);
+  throw InputError({file, kernels[1].line},
+                   "'" + name + "' is overloaded (lines " + lines +
+                       "): a contract names one kernel; give each a name of its own");
+}
+
+/// A macro with arguments that makes kernels; "": there is none.
+std::string kernel_macro(const std::string& source_text) {
+  std::istringstream lines(without_comments(source_text));
+  std::string line, name;
+  for (bool goes_on = false; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string define;
+    words >> define;
+    if (define == "#define") words >> name;
+    const bool is_macro = (define == "#define" || goes_on) && name.find('(') != std::string::npos;
+    if (is_macro && line.find("__global__") != std::string::npos)
+      return name.substr(0, name.find('('));
+    goes_on = (define == "#define" || goes_on) && line.ends_with('\\');
+  }
+  return "";
+}
+
 /// The kernel that FILE.cu:kernel names.
 KernelSignature find_kernel(const std::string& file, const std::string& wanted) {
-  const std::vector<KernelSignature> all = kernel_signatures(read_text(file, {file}));
+  const std::string text = read_text(file, {file});
+  const std::vector<KernelSignature> all = kernel_signatures(text);
   std::vector<std::string> names;
   std::vector<KernelSignature> found;
   for (const KernelSignature& kernel : all) {
     if (std::find(names.begin(), names.end(), kernel.name) == names.end()) {
       names.push_back(kernel.name);
     }
-    if (kernel.name == wanted || kernel.scope + kernel.name == wanted) found.push_back(kernel);
+    const std::string whole = "::" + kernel.scope + kernel.name;
+    if (!wanted.empty() && whole.ends_with("::" + wanted)) found.push_back(kernel);
   }
-  if (all.empty()) throw InputError({file}, "defines no __global__ function");
+  const std::string macro = kernel_macro(text);
+  const std::string hidden = macro.empty() ? ""
+                                           : "; the macro '" + macro +
+                                                 "' makes some, and macros with arguments are not "
+                                                 "read: write the kernel out in a file of its own";
+  if (all.empty()) throw InputError({file}, "defines no __global__ function" + hidden);
   if (wanted.empty()) {
     if (all.size() == 1) return all.front();
+    if (names.size() == 1) throw_overloaded(file, names.front(), all);
     throw InputError({file}, "has several kernels: " + listed(names) + "; name one, " + file + ":" +
                                  names.front());
   }
@@ -45,17 +81,9 @@ KernelSignature find_kernel(const std::string& file, const std::string& wanted) 
     const std::string near = nearest_name(wanted, names);
     throw InputError({file}, "has no kernel '" + wanted + "'" +
                                  (near.empty() ? "" : " (did you mean '" + near + "'?)") +
-                                 "; its kernels: " + listed(names));
+                                 "; its kernels: " + listed(names) + hidden);
   }
-  if (found.size() > 1) {
-    std::string lines;
-    for (const KernelSignature& kernel : found) {
-      lines += (lines.empty() ? "" : ", ") + std::to_string(kernel.line);
-    }
-    throw InputError({file, found[1].line},
-                     "'" + wanted + "' is overloaded (lines " + lines +
-                         "): a contract names one kernel; give each a name of its own");
-  }
+  if (found.size() > 1) throw_overloaded(file, wanted, found);
   return found.front();
 }
 

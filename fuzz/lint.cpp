@@ -123,20 +123,6 @@ std::set<std::string> source_words(const Contract& contract) {
   return words;
 }
 
-/// Operands of lines "# unread: x, why": their values are to make no difference that is judged.
-std::set<std::string> unread_on_purpose(const Contract& contract) {
-  static const std::string kMark = "# unread: ";
-  std::set<std::string> names;
-  std::istringstream in(read_text(contract.path));
-  for (std::string line; std::getline(in, line);) {
-    const size_t at = line.find(kMark);
-    if (at == std::string::npos) continue;
-    const size_t name = at + kMark.size();
-    names.insert(line.substr(name, line.find(',', name) - name));
-  }
-  return names;
-}
-
 /// Value of a relation when only one size is known: nullopt when it needs more.
 std::optional<bool> holds_alone(const NamedExpr& relation, const std::string& size, int64_t value) {
   IntegerScope scope;
@@ -190,11 +176,23 @@ std::vector<Lint> questions_in(const std::string& text, const std::string& path)
   return out;
 }
 
+std::set<std::string> marked_operands(const Contract& contract, const std::string& mark) {
+  std::set<std::string> names;
+  std::istringstream in(read_text(contract.path));
+  for (std::string line; std::getline(in, line);) {
+    const size_t at = line.find(mark);
+    if (at == std::string::npos) continue;
+    const size_t name = at + mark.size();
+    names.insert(line.substr(name, line.find(',', name) - name));
+  }
+  return names;
+}
+
 std::vector<Lint> unused_parts(const Contract& contract) {
   std::vector<Lint> out;
   const UsedNames used = names_used(contract);
   const std::set<std::string> words = source_words(contract);
-  const std::set<std::string> on_purpose = unread_on_purpose(contract);
+  const std::set<std::string> on_purpose = marked_operands(contract, "# unread: ");
   const auto remark = [&](const SourceLocation& where, const std::string& message) {
     out.push_back({where, "unused", message});
   };
@@ -285,9 +283,9 @@ std::vector<Lint> variants_that_fail(const Contract& contract) {
   for (const Failure& one : failures) {
     const int64_t others = one.variants - 1;
     const std::string who = one.variant.empty() ? "the kernel" : one.variant;
-    const std::string which =
-        others > 0 ? " and " + counted(others, "other variant") + " do not compile: "
-                   : " does not compile: ";
+    const std::string which = others > 0
+                                  ? " and " + counted(others, "other variant") + " do not compile: "
+                                  : " does not compile: ";
     out.push_back({contract.source.where, "compile", who + which + one.message});
   }
   return out;
@@ -301,8 +299,8 @@ std::vector<Lint> unsupported_instructions(const Contract& contract) {
     if (one.line == 0) where = contract.source.where;
     out.push_back({where, "unsupported",
                    "the emulator lacks an instruction of " + std::to_string(one.variants) +
-                       " of the " + counted(support.variants, "variant") + " looked at: " +
-                       one.what});
+                       " of the " + counted(support.variants, "variant") +
+                       " looked at: " + one.what});
   }
   return out;
 }

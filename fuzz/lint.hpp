@@ -2,6 +2,7 @@
 // missing. Each remark says where.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,13 +14,16 @@ namespace assay {
 struct Lint {
   SourceLocation where;
   /// question, unused, unreachable, no_case, error, compile, unsupported, signature, run, launch,
-  /// fails, unjudged, policy
+  /// fails, unjudged, policy, formula, accuracy
   std::string kind;
   std::string message;
 };
 
 /// Lines "# ? ..." of a contract's text: what `assay init` asks for.
 std::vector<Lint> questions_in(const std::string& text, const std::string& path);
+
+/// Operands of comments such as "# unread: x, why", `mark` being "# unread: ".
+std::set<std::string> marked_operands(const Contract& contract, const std::string& mark);
 
 /// Operands, sizes, derived values, types, flags, knobs and `owns` that nothing uses, but operands
 /// of lines
@@ -44,6 +48,27 @@ std::vector<Lint> unsupported_instructions(const Contract& contract);
 /// Operands whose dtype is not that of the kernel's parameter, and vectors without `align`
 /// (fuzz/lint_signature.cpp).
 std::vector<Lint> signature_conflicts(const Contract& contract);
+
+// What the formula says before any case runs (fuzz/lint_formula.cpp).
+
+/// Lines to paste under [policy], for policies that the formula makes matter and that are missing:
+/// `nan` for extrema of what may be NaN, `tie` for their places, `range` for exponentials that an
+/// intermediate may overflow in, `cast_overflow` for conversions that are not clamped.
+std::vector<std::string> open_policies(const Contract& contract);
+
+/// A dimension's name that stands for its extent and is its index, and quotients of integers that
+/// are 0.
+std::vector<Lint> formula_slips(const Contract& contract);
+
+// How the outputs are judged (fuzz/lint_judging.cpp).
+
+/// Where the compiled kernel has approximate instructions and all `failing` cases pass by the table
+/// of accuracies of math = "fast".
+std::vector<Lint> fast_math_meant(const Contract& contract, const std::vector<Case>& failing);
+
+/// Outputs that the formula makes NaN where all inputs are 0, or all are 1, but those of lines
+/// "# nan: y, why". Runs the smaller of `cases` so: what is given may be what the kernel wrote.
+std::vector<Lint> nan_of_finite_inputs(const Contract& contract, const std::vector<Case>& cases);
 
 // What the contract's cases show (fuzz/lint_runs.cpp).
 

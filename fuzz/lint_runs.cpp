@@ -65,6 +65,7 @@ struct Trial {
   std::map<std::string, Finding> launches;  ///< limits of launches that are broken, by identity
   std::set<std::string> policies;
   std::vector<Lint> refused;  ///< a case that could not be run at all
+  std::vector<Case> failed;
 
   void add(const Case& c, const CheckResult& result) {
     counts.add(c, result, 0);
@@ -76,6 +77,7 @@ struct Trial {
     ++with_elements;
     if (result.findings.empty()) return;
     ++failing;
+    failed.push_back(c);
     const Finding& first = result.findings.front();
     ++findings.try_emplace(first.identity(), 0, first).first->second.first;
   }
@@ -224,6 +226,9 @@ Runs failing_runs(const Contract& contract, const std::vector<Case>& cases) {
   }
   add_failing(contract, trial, out);
   add_unjudged(contract, trial, out);
+  for (Lint& lint : fast_math_meant(contract, trial.failed)) out.push_back(std::move(lint));
+  for (Lint& lint : nan_of_finite_inputs(contract, cases)) out.push_back(std::move(lint));
+  for (const std::string& line : open_policies(contract)) trial.policies.insert(line);
   for (const std::string& line : trial.policies) {
     out.push_back({{contract.path},
                    "policy",

@@ -1,10 +1,8 @@
 // A contract's dtypes against the kernel's parameters: the mangled name tells the types of a
 // compiled entry, its PTX those of scalars.
-#include <cxxabi.h>
-
-#include <cstdlib>
 #include <set>
 
+#include "compilers/compiled_signature.hpp"
 #include "compilers/program.hpp"
 #include "compilers/signature.hpp"
 #include "devices/ptx/module.hpp"
@@ -15,23 +13,6 @@
 namespace assay {
 
 namespace {
-
-/// The parameters that a mangled name tells; empty for extern "C".
-std::vector<KernelParameter> mangled_parameters(const std::string& entry) {
-  int status = 0;
-  char* text = abi::__cxa_demangle(entry.c_str(), nullptr, nullptr, &status);
-  const std::string name = status == 0 && text != nullptr ? text : "";
-  std::free(text);
-  if (name.empty() || name.back() != ')') return {};
-  int depth = 0;
-  size_t open = name.size();
-  do {
-    --open;
-    depth += (name[open] == ')') - (name[open] == '(');
-  } while (open > 0 && depth > 0);
-  const auto kernels = kernel_signatures("__global__ void k" + name.substr(open) + ";");
-  return kernels.empty() ? std::vector<KernelParameter>{} : kernels.front().parameters;
-}
 
 /// Of an extern "C" kernel: what the source says.
 std::vector<KernelParameter> written_parameters(const Contract& contract,
@@ -72,8 +53,7 @@ std::string pointer_conflict(const KernelParameter& p, DType dtype) {
          std::string(name(*type));
 }
 
-std::string scalar_conflict(const ptx::Parameter& compiled, const KernelParameter* p,
-                            DType dtype) {
+std::string scalar_conflict(const ptx::Parameter& compiled, const KernelParameter* p, DType dtype) {
   const auto type = p != nullptr ? dtype_of_cxx(p->type) : std::nullopt;
   const bool known = type || compiled.type == ptx::Type::f32 || compiled.type == ptx::Type::f64 ||
                      compiled.type == ptx::Type::u32 || compiled.type == ptx::Type::u64;
@@ -89,8 +69,8 @@ std::string scalar_conflict(const ptx::Parameter& compiled, const KernelParamete
 
 std::string alignment_conflict(const KernelParameter& p, const OperandSpec& operand) {
   const int lanes = lanes_of_cxx(p.type);
-  if (lanes <= 1 || operand.align) return "";
-  const int bytes = lanes * byte_size(*dtype_of_cxx(p.type));
+  const int bytes = alignment_of_cxx(p.type);
+  if (lanes <= 1 || operand.align || bytes <= byte_size(*dtype_of_cxx(p.type))) return "";
   return "is " + p.type + "* in the kernel, which reads " + std::to_string(bytes) +
          " bytes at once: expected align = " + std::to_string(bytes);
 }

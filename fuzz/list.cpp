@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <optional>
 #include <ostream>
-#include <set>
 
 #include "fuzz/emulator_support.hpp"
 #include "fuzz/find_kernels.hpp"
+#include "fuzz/lint.hpp"
 #include "fuzz/program.hpp"
 #include "fuzz/text_table.hpp"
 #include "generators/reach.hpp"
@@ -49,28 +49,17 @@ std::string sizes_text(const Contract& contract) {
   return joined(all, " ");
 }
 
-bool calls(const Expr& node, const std::set<std::string>& names) {
-  if (node.kind == Expr::Kind::call && names.contains(node.text)) return true;
-  return std::any_of(node.operands.begin(), node.operands.end(),
-                     [&](const ExprPtr& operand) { return calls(*operand, names); });
-}
-
-/// Policies that the formula may need and the contract leaves out; a run asks for one with the line
-/// to paste when a case needs it.
-std::vector<std::string> open_policies(const Contract& contract) {
-  const auto uses = [&](const std::set<std::string>& names) {
-    return std::any_of(
-        contract.formula.begin(), contract.formula.end(),
-        [&](const FormulaLine& line) { return line.expr && calls(*line.expr, names); });
-  };
-  const Policy& policy = contract.policy;
-  std::vector<std::string> open;
-  if (!policy.nan && uses({"max", "min", "amax", "amin", "maximum", "minimum", "argmax", "argmin",
-                           "softmax", "log_softmax", "logsumexp"}))
-    open.push_back("nan");
-  if (!policy.tie && uses({"argmax", "argmin"})) open.push_back("tie");
-  if (!policy.cast_overflow && uses({"cast", "quant"})) open.push_back("cast_overflow");
-  return open;
+/// Names of the policies that the formula makes matter and the contract leaves out; a run asks for
+/// one with the line to paste when a case needs it.
+std::vector<std::string> open_policy_names(const Contract& contract) {
+  std::vector<std::string> names;
+  try {
+    for (const std::string& line : open_policies(contract))
+      names.push_back(line.substr(0, line.find(' ')));
+  } catch (const InputError&) {
+    return {};  // a formula that does not compile is told where it is used
+  }
+  return names;
 }
 
 /// The lists as data, for --json.
@@ -85,7 +74,7 @@ void add_choices(const Contract& contract, ListedKernel& out) {
     for (const AliasTarget& memory : operand.may_alias)
       out.may_alias[operand.name].push_back(memory.operand);
   }
-  out.policies_open = open_policies(contract);
+  out.policies_open = open_policy_names(contract);
   out.not_yet = contract.not_yet;
   out.notes = reach_notes(contract);
 }

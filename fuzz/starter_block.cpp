@@ -56,7 +56,9 @@ BlockLimits block_limits(const ptx::Function& function) {
 bool is_knob(const KernelTemplateParameter& p) { return p.type != "typename" && p.type != "bool"; }
 
 std::string knob_text(const KernelTemplateParameter& p) {
-  return is_number(p.fallback) ? p.fallback : is_block_name(p.name) ? "128" : "1";
+  if (is_number(p.fallback)) return p.fallback;
+  if (is_block_name(p.name)) return "128";
+  return dtype_of_cxx(p.type) || p.type == "auto" ? "1" : "0";  // of an enumeration the first
 }
 
 std::string block_text(const KernelSignature& kernel, const BlockLimits& limits) {

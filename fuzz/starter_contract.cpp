@@ -4,10 +4,8 @@
 #include <filesystem>
 #include <map>
 
-#include "compilers/program.hpp"
-#include "compilers/request.hpp"
-#include "devices/ptx/module.hpp"
-#include "fuzz/starter_block.hpp"
+#include "fuzz/starter_compile.hpp"
+#include "fuzz/starter_sizes.hpp"
 #include "kernels_under_test/contract_reader.hpp"
 #include "oracles/verdict.hpp"
 
@@ -34,84 +32,68 @@ class Starter {
       KernelParameter& parameter = kernel_.parameters[i];
       if (parameter.name.empty()) parameter.name = "arg" + std::to_string(i);
       rename(parameter.name);
-      check_parameter(parameter);
     }
-    const bool writes =
-        std::any_of(kernel_.parameters.begin(), kernel_.parameters.end(), is_output);
-    if (!writes) fail("writes through none of its parameters: there is nothing to judge");
     for (KernelTemplateParameter& parameter : kernel_.templates) {
-      check_template(parameter);
       const std::string written = parameter.name;
       rename(parameter.name);
       for (KernelParameter& p : kernel_.parameters) {
         if (p.type == written) p.type = parameter.name;
       }
     }
-    choose_size();
   }
 
   /// The contract's text, for the types with which the kernel compiles.
   std::string text() {
-    std::vector<KernelTemplateParameter*> open;  // knobs of which neither default nor name tells
-    for (KernelTemplateParameter& p : kernel_.templates) {
-      if (is_knob(p) && knob_text(p) == "1" && p.fallback.empty()) open.push_back(&p);
+    compiled_ = compile_kernel(source_, kernel_, contract_path_);
+    for (const KernelParameter& p : compiled_.parameters) check_parameter(p);
+    const auto& all = compiled_.parameters;
+    const auto writes = [&](const KernelParameter& p) { return is_output(p); };
+    if (std::none_of(all.begin(), all.end(), writes))
+      fail("writes through none of its parameters: there is nothing to judge");
+    std::vector<bool> integers, whole;
+    std::vector<std::string> names;
+    for (const KernelParameter& p : all) {
+      integers.push_back(is_integer_scalar(p));
+      whole.push_back(is_whole(p));
+      names.push_back(p.name);
     }
-    std::string error;
-    for (const char* value : {"1", "16", "64", "128"}) {
-      for (KernelTemplateParameter* p : open) p->fallback = value;
-      if (compiles(error)) return settled_text();
-      if (open.empty()) break;
-    }
-    if (open.empty() && !has_type_parameters()) throw InputError({}, error);
-    const std::string knobs = open.empty() ? "" : " and " + open.front()->name + " = 1";
-    throw InputError(
-        {}, "no usual choice of types and knobs compiles; with f32" + knobs + ": " + error);
+    for (const KernelTemplateParameter& p : kernel_.templates) names.push_back(p.name);
+    shapes_ = guess_shapes(all, integers, whole, names);
+    return settled_text();
   }
 
  private:
-  [[noreturn]] void fail(const std::string& message) const {
-    throw InputError({source_, kernel_.line}, "kernel '" + kernel_.name + "' " + message);
-  }
+  [[noreturn]] void fail(const std::string& message) const { refuse(source_, kernel_, message); }
 
-  static bool is_output(const KernelParameter& p) { return p.pointer && !p.pointee_const; }
+  /// What the compiled kernel does with a pointer; where that is not known, what its type allows.
+  PointerUse use_of(const KernelParameter& p) const {
+    const size_t i = static_cast<size_t>(&p - compiled_.parameters.data());
+    const bool known =
+        i < compiled_.uses.size() && (compiled_.uses[i].read || compiled_.uses[i].written);
+    return known ? compiled_.uses[i] : PointerUse{p.pointee_const, !p.pointee_const};
+  }
+  bool is_output(const KernelParameter& p) const { return p.pointer && use_of(p).written; }
 
   bool is_type_parameter(const std::string& type) const {
-    return std::any_of(kernel_.templates.begin(), kernel_.templates.end(),
-                       [&](const auto& p) { return p.type == "typename" && p.name == type; });
-  }
-  bool has_type_parameters() const {
-    return std::any_of(kernel_.templates.begin(), kernel_.templates.end(),
-                       [](const auto& p) { return p.type == "typename"; });
+    return std::any_of(compiled_.types.begin(), compiled_.types.end(),
+                       [&](const StarterType& t) { return t.name == type; });
   }
 
-  /// Sets the types to those with which the kernel compiles; whether there are any. `error`: what
-  /// the first refusal of all says.
-  bool compiles(std::string& error) {
-    std::vector<std::string> compiled;
-    const auto attempt = [&](const std::string& type) {
-      types_ = {type};
-      try {
-        check_compiles(type);
-        compiled.push_back(type);
-      } catch (const InputError& refused) {
-        if (error.empty()) error = refused.what();
-      }
-    };
-    if (!has_type_parameters()) {
-      attempt("f32");
-      return !compiled.empty();
+  /// Whether a type is one of integers: where the contract chooses it, all that it chooses.
+  bool is_integer_type(const std::string& type) const {
+    for (const StarterType& t : compiled_.types) {
+      if (t.name != type) continue;
+      return std::all_of(t.dtypes.begin(), t.dtypes.end(), [](const std::string& dtype) {
+        return is_integer(parse_dtype(dtype).value());
+      });
     }
-    for (const char* type : {"f32", "f16", "bf16"}) attempt(type);
-    if (compiled.empty()) {  // else the usual ones serve
-      for (const char* type : {"f64", "i32", "i8", "u8"}) attempt(type);
-    }
-    types_ = compiled;
-    return !compiled.empty();
+    const auto dtype = dtype_of_cxx(type);
+    return dtype && is_integer(*dtype) && *dtype != DType::boolean;
   }
 
   /// The text with the first stand-in for each output's formula with which it loads.
   std::string settled_text() {
-    for (const KernelParameter& p : kernel_.parameters) {
+    for (const KernelParameter& p : compiled_.parameters) {
       if (!is_output(p)) continue;
       for (const std::string& formula : stand_ins(p)) {
         formulas_[p.name] = formula;
@@ -133,16 +115,14 @@ class Starter {
   }
 
   void check_parameter(const KernelParameter& p) const {
-    if (is_type_parameter(p.type) || dtype_of_cxx(p.type)) return;
-    if (p.pointer && p.type == "void") return;
-    fail("takes '" + p.name + "' of type '" + p.type +
-         "', which is neither a pointer to a plain type nor a scalar: a contract cannot pass it");
-  }
-
-  void check_template(const KernelTemplateParameter& p) const {
-    if (p.name.empty() || p.type.find("...") != std::string::npos ||
-        p.type.find("template") != std::string::npos) {
-      fail("has a template parameter that a contract cannot choose ('" + p.type + "')");
+    if (is_type_parameter(p.type) || (p.pointer && p.type == "void")) return;
+    if (!dtype_of_cxx(p.type)) {
+      fail("takes '" + p.name + "' of type '" + p.type + (p.pointer ? "*" : "") +
+           "', which is neither a pointer to a plain type nor a scalar: a contract cannot pass it");
+    }
+    if (!p.pointer && lanes_of_cxx(p.type) > 1) {
+      fail("takes '" + p.name + "' of type '" + p.type +
+           "' by value: a contract passes pointers and scalars alone");
     }
   }
 
@@ -153,9 +133,7 @@ class Starter {
   }
 
   bool is_integer_scalar(const KernelParameter& p) const {
-    if (p.pointer || is_type_parameter(p.type)) return false;
-    const DType type = *dtype_of_cxx(p.type);
-    return is_integer(type) && type != DType::boolean;
+    return !p.pointer && is_integer_type(p.type);
   }
 
   /// A contract's names need not be the source's: a word of its language gets an underscore.
@@ -171,11 +149,19 @@ class Starter {
 
   /// Vectors are arrays of their elements: 4 * n4 floats for n4 of float4.
   std::string shape_text(const KernelParameter& p) const {
+    std::vector<std::string> extents = shapes_.extents.at(p.name);
     const int lanes = lanes_of_cxx(p.type);
-    if (lanes == 1) return "[\"" + size_ + "\"]";
-    const std::string factor = std::to_string(lanes);
-    return "[\"" + size_ + "_x" + factor + ": " + factor + " * " + size_ + "\"], align = " +
-           std::to_string(lanes * byte_size(*dtype_of_cxx(p.type)));
+    if (lanes > 1) {
+      const std::string factor = std::to_string(lanes);
+      extents.back() += "_x" + factor + ": " + factor + " * " + extents.back();
+    }
+    std::string text = "[" + quoted_list(extents) + "]";
+    if (shapes_.rows_at_a_stride.contains(p.name) && extents.size() == 2)
+      text += ", strides = [\"any\", 1]";
+    const int align = is_type_parameter(p.type) ? 0 : alignment_of_cxx(p.type);
+    if (lanes > 1 && align > byte_size(*dtype_of_cxx(p.type)))
+      text += ", align = " + std::to_string(align);
+    return text;
   }
 
   bool taken(const std::string& word) const {
@@ -184,39 +170,15 @@ class Starter {
            std::any_of(kernel_.templates.begin(), kernel_.templates.end(), named);
   }
 
-  void choose_size() {
-    for (const KernelParameter& p : kernel_.parameters) {
-      if (is_integer_scalar(p)) {
-        size_ = p.name;
-        return;
-      }
-    }
-    size_ = "n";
-    while (taken(size_)) size_ += "_";
-  }
-
-  std::string entry() const {
-    std::string entry = kernel_.scope + kernel_.name;
-    if (kernel_.templates.empty()) return entry;
-    entry += "<";
-    for (size_t i = 0; i < kernel_.templates.size(); ++i) {
-      const KernelTemplateParameter& p = kernel_.templates[i];
-      const std::string chosen = "{" + p.name + "}";
-      const bool plain = p.type == "typename" || dtype_of_cxx(p.type);
-      entry +=
-          (i > 0 ? ", " : "") + (plain ? chosen : "static_cast<" + p.type + ">(" + chosen + ")");
-    }
-    return entry + ">";
-  }
-
   std::string choices_text() const {
     std::string types, flags, knobs;
+    for (const StarterType& type : compiled_.types) {
+      types += (types.empty() ? "" : ", ") + type.name + " = [" + quoted_list(type.dtypes) + "]";
+    }
     for (const KernelTemplateParameter& p : kernel_.templates) {
-      if (p.type == "typename") {
-        types += (types.empty() ? "" : ", ") + p.name + " = [" + quoted_list(types_) + "]";
-      } else if (p.type == "bool") {
+      if (p.type == "bool") {
         flags += (flags.empty() ? "\"" : ", \"") + p.name + "\"";
-      } else {
+      } else if (is_knob(p)) {
         knobs += (knobs.empty() ? "" : ", ") + p.name + " = [" + knob_text(p) + "]";
       }
     }
@@ -234,11 +196,26 @@ class Starter {
 
   /// Of an output for which a host may pass the buffer of an input of its type.
   std::string in_place_question(const KernelParameter& p) const {
-    for (const KernelParameter& in : kernel_.parameters) {
-      if (in.pointer && !is_output(in) && in.type != "void" && dtype_text(in) == dtype_text(p))
-        return " May a host call it in place (may_alias = [\"" + in.name + "\"])?";
+    for (const KernelParameter& in : compiled_.parameters) {
+      const bool alike = in.pointer && !is_output(in) && in.type != "void" &&
+                         dtype_text(in) == dtype_text(p) && shape_text(in) == shape_text(p);
+      if (alike) return " May a host call it in place (may_alias = [\"" + in.name + "\"])?";
     }
     return "";
+  }
+
+  std::string kind_of(const KernelParameter& p) const {
+    if (!is_output(p)) return shapes_.indices.at(p.name) ? "index" : "input";
+    return use_of(p).read ? "inout" : "output";
+  }
+
+  std::string output_question(const KernelParameter& p) const {
+    const std::string whether =
+        use_of(p).read
+            ? "the kernel loads from it, too: is what it held before an input (inout), or has the "
+              "kernel stored that itself (output, or workspace for scratch)?"
+            : "is it only written (output), read first too (inout), or scratch (workspace)?";
+    return "  # ? " + p.name + ": its shape; " + whether + in_place_question(p) + "\n";
   }
 
   std::string argument_text(const KernelParameter& p) const {
@@ -248,23 +225,22 @@ class Starter {
       std::string question;
       if (p.type == "void")
         question += "  # ? " + p.name + ": what does the void pointer point to?\n";
-      if (is_output(p)) {
-        question += "  # ? " + p.name +
-                    ": its shape; is it only written (output), read first too (inout), or scratch "
-                    "(workspace)?" + in_place_question(p) + "\n";
-      } else {
-        question += "  # ? " + p.name + ": its shape and strides";
-        const auto type = dtype_of_cxx(p.type);
-        const bool whole = type && is_integer(*type) && !is_type_parameter(p.type);
-        question +=
-            whole ? "; if its values are indices: kind = \"index\" and their domain\n" : "\n";
-      }
-      return question + head + (is_output(p) ? "output" : "input") + dtype +
-             ", shape = " + shape_text(p) + " },\n";
+      if (is_output(p))
+        return question + output_question(p) + head + kind_of(p) + dtype +
+               ", shape = " + shape_text(p) + " },\n";
+      const bool whole = is_whole(p) && p.type != "void";
+      const bool indices = shapes_.indices.at(p.name);
+      question += "  # ? " + p.name + ": its shape and strides";
+      question += indices ? "; are its values indices, and of what (domain)?\n"
+                  : whole ? "; if its values are indices: kind = \"index\" and their domain\n"
+                          : "\n";
+      const std::string domain =
+          indices ? ", domain = \"0.." + shapes_.extents.at(p.name).front() + " - 1\"" : "";
+      return question + head + kind_of(p) + dtype + ", shape = " + shape_text(p) + domain + " },\n";
     }
     if (is_integer_scalar(p)) {
       return "  # ? " + p.name + ": which size, or what else, is passed here?\n" + head + "scalar" +
-             dtype + ", value = \"" + size_ + "\" },\n";
+             dtype + ", value = \"" + shapes_.values.at(p.name) + "\" },\n";
     }
     const bool truth = !is_type_parameter(p.type) && dtype_of_cxx(p.type) == DType::boolean;
     return "  # ? " + p.name + ": which values does the host pass?\n" + head + "scalar" + dtype +
@@ -272,16 +248,15 @@ class Starter {
   }
 
   bool is_whole(const KernelParameter& p) const {
-    if (is_type_parameter(p.type)) return false;
-    return p.type == "void" || is_integer(*dtype_of_cxx(p.type));
+    return p.type == "void" || p.type == "bool" || is_integer_type(p.type);
   }
 
   /// Formulas that stand in for an output's, the fullest first: its inputs' sum, where they are
   /// numbers of its kind, or 0.
   std::vector<std::string> stand_ins(const KernelParameter& out) const {
     std::string inputs;  // of the output's own shape
-    for (const KernelParameter& in : kernel_.parameters) {
-      const bool alike = in.pointer && !is_output(in) &&
+    for (const KernelParameter& in : compiled_.parameters) {
+      const bool alike = in.pointer && !is_output(in) && !shapes_.indices.at(in.name) &&
                          lanes_of_cxx(in.type) == lanes_of_cxx(out.type) &&
                          (is_whole(in) || !is_whole(out));
       if (alike) inputs += (inputs.empty() ? "" : " + ") + in.name;
@@ -292,7 +267,7 @@ class Starter {
 
   std::string formula_text() const {
     std::string text;
-    for (const KernelParameter& p : kernel_.parameters) {
+    for (const KernelParameter& p : compiled_.parameters) {
       if (!is_output(p)) continue;
       const auto settled = formulas_.find(p.name);
       text += "# ? " + p.name + ": what must it equal? This line only stands for the answer\n" +
@@ -310,19 +285,29 @@ class Starter {
         "key.\n" +
         renamed_;
     text += "name = \"" + kernel_.name + "\"\n";
-    text += "source = { cuda = \"" + relative_source() + "\", entry = \"" + entry() + "\" }\n";
+    const bool by_nvcc = compiled_.compiler == CudaCompiler::nvcc;
+    if (by_nvcc)
+      text += "# nvcc: the source holds code of the host, or NVRTC does not compile it.\n";
+    text += "source = { cuda = \"" + source_beside(source_, contract_path_) + "\", entry = \"" +
+            compiled_.entry + (by_nvcc ? "\", compiler = \"nvcc\" }\n" : "\" }\n");
     text += choices_text();
     text +=
         "# ? sizes: which are there, from the least to the largest that the kernel must serve?\n";
-    text += "sizes = { " + size_ + " = { min = 0, max = 1000000 } }\n";
+    std::string sizes;
+    for (const StarterSize& size : shapes_.sizes)
+      sizes += (sizes.empty() ? "" : ", ") + size.name + " = " + size.range;
+    text += "sizes = { " + sizes + " }\n";
+    const BlockLimits& limits = compiled_.limits;
+    const std::string& first = shapes_.sizes.front().name;
+    const std::string grid =
+        shapes_.has_rows ? first : "ceil_div(" + first + ", " + block_text(kernel_, limits) + ")";
+    text += "# ? launch: how does the host launch it?";
+    text += shapes_.has_rows ? " Here a block for each row." : "";
+    text += limits.are_stated() ? " The block is as large as the compiled kernel admits\n" : "\n";
     text +=
-        "# ? launch: how does the host launch it?" +
-        std::string(limits_.are_stated() ? " The block is as large as the compiled kernel admits\n"
-                                         : "\n");
-    text += "launch = { grid = [\"ceil_div(" + size_ + ", " + block_text(kernel_, limits_) +
-            ")\"], block = [" + block_list(kernel_, limits_) + "] }\n";
+        "launch = { grid = [\"" + grid + "\"], block = [" + block_list(kernel_, limits) + "] }\n";
     text += "args = [  # in the kernel's own order\n";
-    for (const KernelParameter& p : kernel_.parameters) text += argument_text(p);
+    for (const KernelParameter& p : compiled_.parameters) text += argument_text(p);
     text += "]\n\n[formula]\n" + formula_text();
     text +=
         "\n[policy]\n# ? nan: does a NaN among the inputs reach the outputs (\"propagate\"), is "
@@ -330,69 +315,13 @@ class Starter {
     return text;
   }
 
-  std::string relative_source() const {
-    std::error_code ignored;
-    const fs::path folder = fs::absolute(contract_path_).parent_path();
-    const fs::path relative = fs::relative(fs::absolute(source_), folder, ignored);
-    return relative.empty() ? fs::absolute(source_).string() : relative.string();
-  }
-
-  /// An error that the compiler can place nowhere in the source stands at the entry of a contract
-  /// that is not written yet: the user's place is the kernel.
-  Program compiled(const Contract& contract, const Variant& variant) const {
-    try {
-      return compile(contract, variant, 0);
-    } catch (const InputError& error) {
-      if (error.where().file != contract_path_) throw;
-      const std::string message = error.what();
-      static const std::string kEnd = "At end of source: error: ";
-      const size_t end = message.find(kEnd);
-      if (end != std::string::npos) {
-        const size_t first = end + kEnd.size();
-        fail("is cut off, the source ends: " +
-             message.substr(first, message.find('\n', first) - first));
-      }
-      const size_t first = message.find(": ") + 2;
-      fail("does not compile by its name: " +
-           message.substr(first, message.find('\n', first) - first));
-    }
-  }
-
-  /// Compiles and compares the entry's parameters with what was read.
-  void check_compiles(const std::string& type) {
-    const Contract contract = parse_contract(contract_text(), contract_path_);
-    Variant variant;
-    for (const TypeParameter& parameter : contract.types) {
-      variant.types[parameter.name] = parse_dtype(type).value();
-    }
-    for (const Knob& knob : contract.knobs) variant.knobs[knob.name] = knob.values.front();
-    for (const std::string& flag : contract.flags) variant.flags[flag] = 0;
-    const Program program = compiled(contract, variant);
-    const ptx::Module module = ptx::decode(program.ptx, program.source);
-    const ptx::Function* function = module.find(program.entry);
-    if (function == nullptr) fail("is not in what was compiled");
-    limits_ = block_limits(*function);
-    bool same = function->params.size() == kernel_.parameters.size();
-    for (size_t i = 0; same && i < kernel_.parameters.size(); ++i) {
-      const KernelParameter& p = kernel_.parameters[i];
-      const int64_t bytes = p.pointer                   ? 8
-                            : is_type_parameter(p.type) ? byte_size(parse_dtype(type).value())
-                                                        : byte_size(*dtype_of_cxx(p.type));
-      same = function->params[i].bytes == bytes;
-    }
-    if (!same) {
-      fail("has other parameters when it is compiled than its text shows (a macro or an alias?)");
-    }
-  }
-
   const std::string source_;
   KernelSignature kernel_;
   const std::string contract_path_;
-  std::string size_;
-  std::string renamed_;  ///< a comment a name
+  CompiledKernel compiled_;
+  StarterShapes shapes_;
+  std::string renamed_;                          ///< a comment a name
   std::map<std::string, std::string> formulas_;  ///< by output
-  BlockLimits limits_;
-  std::vector<std::string> types_;
 };
 
 }  // namespace

@@ -185,14 +185,27 @@ class NameRegister {
       return;
     }
     const bool scalar = operand.kind == OperandKind::scalar;
+    if (scalar && owner != owners_.end() && operand.value != nullptr &&
+        operand.value->kind == Expr::Kind::name && !owners_.contains(operand.value->text)) {
+      const std::string near = nearest_name(operand.value->text, names());
+      if (!near.empty())
+        throw InputError(operand.value->where, "unknown name '" + operand.value->text +
+                                                   "' (did you mean '" + near + "'?)");
+    }
     add(operand.name, "operand", operand.where,
         scalar ? "; a scalar may share it only as value = \"" + operand.name + "\"" : "");
   }
 
  private:
+  std::vector<std::string> names() const {
+    std::vector<std::string> all;
+    for (const auto& [name, owner] : owners_) all.push_back(name);
+    return all;
+  }
+
   static void check_word(const std::string& name, const char* what, const SourceLocation& where) {
-    const std::string thing = (std::strchr("aeiou", what[0]) != nullptr ? "an " : "a ") +
-                              std::string(what);
+    const std::string thing =
+        (std::strchr("aeiou", what[0]) != nullptr ? "an " : "a ") + std::string(what);
     if (!is_identifier(name))
       throw InputError(
           where, "'" + name + "' is no name for " + thing + "; expected letters, digits and '_'");

@@ -22,6 +22,27 @@ Names names_of_formula_functions() {
   return names;
 }
 
+/// The functions nearest to a name: all of them are more than a line holds.
+std::string nearest_functions(const std::string& name) {
+  Names names = names_of_formula_functions();
+  const std::string near = nearest_name(name, names);
+  if (!near.empty() && edit_distance(name, near) < static_cast<int>(name.size()))
+    return suggestion(name, names);
+  constexpr size_t kShown = 3;
+  std::stable_sort(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
+    return edit_distance(name, a) < edit_distance(name, b);
+  });
+  names.resize(std::min(names.size(), kShown));
+  return "; the nearest are " + joined(names) + ", and docs/contract.md lists all";
+}
+
+/// The nearest name that shares something with it; "" where none does.
+std::string sharing_name(const std::string& name, const Names& candidates) {
+  const std::string near = nearest_name(name, candidates);
+  return edit_distance(name, near) < static_cast<int>(std::max(name.size(), near.size())) ? near
+                                                                                          : "";
+}
+
 class FormulaChecker {
  public:
   explicit FormulaChecker(const Contract& contract) : contract_(contract) {
@@ -39,6 +60,7 @@ class FormulaChecker {
     check_left_sides();
     for (const FormulaLine& line : contract_.formula) {
       for (const auto& [dimension, index] : line.scatter) visit(*index);
+      check_combination(line);
       visit(*line.expr);
       defined_.insert(line.name);
     }
@@ -79,7 +101,31 @@ class FormulaChecker {
       }
     for (const OperandSpec& operand : contract_.args)
       if (operand.is_judged() && seen.count(operand.name) == 0)
-        throw InputError(operand.where, "output '" + operand.name + "' has no line in [formula]");
+        throw InputError(operand.where, "output '" + operand.name + "' has no line in [formula]" +
+                                            misspelt_line(operand.name));
+  }
+
+  /// A line that names nothing else and is near to an output's name.
+  std::string misspelt_line(const std::string& output) const {
+    Names others;
+    for (const FormulaLine& line : contract_.formula)
+      if (contract_.find_operand(line.name) == nullptr) others.push_back(line.name);
+    const std::string near = sharing_name(output, others);
+    return near.empty() ? "" : " (is '" + near + "' meant to be it?)";
+  }
+
+  /// `"y[m = idx]" = "max(x)"`: of what combines the writers of an element there is `add` alone.
+  static void check_combination(const FormulaLine& line) {
+    const Expr& right = *line.expr;
+    if (line.scatter.empty() || right.kind != Expr::Kind::call || right.operands.size() != 1)
+      return;
+    const FormulaFunction* function = find_formula_function(right.text);
+    const bool combines = function != nullptr && (function->form == FormulaForm::reduction ||
+                                                  function->form == FormulaForm::reduction_or_pair);
+    if (!combines) return;
+    fail(right, "only 'add(" + to_text(*right.operands[0]) +
+                    ")' may combine what several indices write to one element, not '" + right.text +
+                    "'");
   }
 
   void check_relations() {
@@ -104,9 +150,18 @@ class FormulaChecker {
       const OperandSpec* operand = contract_.find_operand(line.name);
       const bool output = operand != nullptr && operand->is_judged();
       if (!output && used_.count(line.name) == 0)
-        throw InputError(line.where,
-                         "formula line '" + line.name + "' is used by no output and no later line");
+        throw InputError(line.where, "formula line '" + line.name +
+                                         "' is used by no output and no later line" +
+                                         nearest_output(line.name));
     }
+  }
+
+  std::string nearest_output(const std::string& name) const {
+    Names outputs;
+    for (const OperandSpec& operand : contract_.args)
+      if (operand.is_judged()) outputs.push_back(operand.name);
+    const std::string near = sharing_name(name, outputs);
+    return near.empty() ? "" : " (did you mean '" + near + "'?)";
   }
 
   void visit(const Expr& node) {
@@ -217,8 +272,8 @@ class FormulaChecker {
   void visit_call(const Expr& call) {
     const FormulaFunction* function = find_formula_function(call.text);
     if (function == nullptr)
-      fail(call, "unknown function '" + call.text + "' in a formula" +
-                     suggestion(call.text, names_of_formula_functions()));
+      fail(call,
+           "unknown function '" + call.text + "' in a formula" + nearest_functions(call.text));
     check_count(call, *function);
     switch (function->form) {
       case FormulaForm::elementwise:

@@ -118,8 +118,9 @@ void CaseJudge::judge_codes(const Node& node) {
     if (range.missing_policy) ask(kAskCast);
     const __int128 got = to_integer(output_->dtype, got_bits(place));
     if (observing_) {
-      const bool inside = a.v[at] >= static_cast<double>(range.low) - 1 &&
-                          a.v[at] <= static_cast<double>(range.high) + 1;
+      const bool inside = std::isnan(a.v[at]) ||  // what no code stands for is shown as it is
+                          (a.v[at] >= static_cast<double>(range.low) - 1 &&
+                           a.v[at] <= static_cast<double>(range.high) + 1);
       observe(place, inside ? a.v[at] : static_cast<double>(range.low), range.bounded);
     }
     if (overflows != nullptr) {

@@ -157,6 +157,8 @@ class FormulaCompiler {
   /// Throws where the node is an operation that no accuracy is published of in the type in which
   /// the kernel computes it (rule R10).
   void need_accuracy(const Node& n) const;
+  /// Where a dimension comes in by its bare name: what to write for the extent; else "".
+  std::string index_hint(int id, int dim) const;
   void check_dims(const FormulaLine& line, const OperandSpec& operand, int id) const;
   /// The last rounding belongs to the output; one that the formula declares is the same rounding.
   int output_value(int id, DType type, const Expr& e);

@@ -270,6 +270,19 @@ int FormulaCompiler::axis_named(const FormulaLine& line, const OperandSpec& oper
   throw InputError(line.where, "'" + operand.name + "' has no dimension '" + label + "'");
 }
 
+std::string FormulaCompiler::index_hint(int id, int dim) const {
+  const std::string& name = graph_.dims[static_cast<size_t>(dim)];
+  for (int k = 0; k <= id; ++k) {
+    if (node(k).op != Op::dim_index || node(k).dimension != dim || !graph_.feeds(k, id)) continue;
+    return "; `" + name + "` here is the index along " + name + ": write size(" + name +
+           ") for the extent" +
+           (is_integer_name(name) ? ", or give the dimension another name, \"" + name +
+                                        "_: " + name + "\", for the value"
+                                  : "");
+  }
+  return "";
+}
+
 void FormulaCompiler::check_dims(const FormulaLine& line, const OperandSpec& operand,
                                  int id) const {
   for (const int dim : node(id).dims) {
@@ -278,7 +291,8 @@ void FormulaCompiler::check_dims(const FormulaLine& line, const OperandSpec& ope
                                    [&](const Dimension& d) { return d.name == name; });
     if (!found)
       throw InputError(line.where, "formula of '" + line.name + "' varies over '" + name +
-                                       "', a dimension that '" + operand.name + "' does not have");
+                                       "', a dimension that '" + operand.name + "' does not have" +
+                                       index_hint(id, dim));
   }
 }
 

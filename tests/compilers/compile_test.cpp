@@ -182,6 +182,46 @@ TEST(Compile, AMissingHostHeaderNamesNvccAndTheErrorStandsOnce) {
   EXPECT_EQ(text.find("cannot open source file", first + 1), std::string::npos) << text;
 }
 
+TEST(Compile, WhatBreaksAHeaderOfTheCompilerIsNamedFirst) {
+  ASSAY_NEEDS(CudaCompiler::nvrtc);
+  Folder folder;
+  folder.write("k.cu",
+               "#define UNUSED 4\n#define __device__ foo\n#include <cuda_bf16.h>\n"
+               "__global__ void k(float* y, int n) { y[0] = n; }\n");
+  const std::string source = message_of(
+      [&] { compile(contract_for(folder, "k.cu", "k"), variant(DType::f32, 32, false), 0); });
+  EXPECT_TRUE(contains(source, "k.cu:2: the macro '__device__' breaks a header of the compiler: "))
+      << source;
+  EXPECT_TRUE(contains(source, ".h(")) << source;
+  EXPECT_FALSE(contains(source, "\n")) << source;
+
+  folder.write("d.cu", "#include <cuda_bf16.h>\n__global__ void k(float* y, int n) { y[0] = n; }\n");
+  const Contract contract = contract_for(folder, "d.cu", "k", ", defines = { __nv_bfloat16 = 4 }");
+  const std::string defined =
+      message_of([&] { compile(contract, variant(DType::f32, 32, false), 0); });
+  EXPECT_TRUE(contains(defined, "k.toml:2:")) << defined;
+  EXPECT_TRUE(contains(defined, "the macro '__nv_bfloat16' breaks a header of the compiler: "))
+      << defined;
+
+  const Contract old = contract_for(folder, "d.cu", "k", ", flags = [\"-std=c++03\"]");
+  const std::string flagged = message_of([&] { compile(old, variant(DType::f32, 32, false), 0); });
+  EXPECT_TRUE(contains(flagged, "k.toml:2:")) << flagged;
+  EXPECT_TRUE(contains(flagged, "-std=c++03")) << flagged;
+}
+
+TEST(Compile, HostCodeNamesNvccAndNotNvrtcsAdvice) {
+  ASSAY_NEEDS(CudaCompiler::nvrtc);
+  Folder folder;
+  folder.write("k.cu", "__global__ void k(float* y, int n) { y[0] = n; }\n"
+                       "const char* version = \"1\";\n");
+  const Contract contract = contract_for(folder, "k.cu", "k");
+  const std::string text =
+      message_of([&] { compile(contract, variant(DType::f32, 32, false), 0); });
+  EXPECT_TRUE(contains(text, "k.cu:2: error: this variable is host code")) << text;
+  EXPECT_TRUE(contains(text, "compiler = \"nvcc\"")) << text;
+  EXPECT_FALSE(contains(text, "-default-device")) << text;
+}
+
 TEST(Compile, ATargetThatTheCompilerLacksIsAnErrorInTheContract) {
   Folder folder;
   folder.write("k.cu", "__global__ void k(float* y, int n) { y[0] = 1; }\n");

@@ -11,7 +11,7 @@ std::string changed_contract() {
       kScaleContract, "launch =", "knobs = { BLOCK = [64, 128] }\nflags = [\"fast\"]\nlaunch =");
   contract = replaced(contract, "n = { min = 0, max = 5000 }",
                       "n = { max = 5000000000 }, H = { in = [1, 8] }");
-  contract = replaced(contract, "x + x", "cast(max(x, x), T)");
+  contract = replaced(contract, "x + x", "cast(max(x, x), i8)");
   return replaced(contract, "nan = \"propagate\"", "zero_order = \"signed\"\ntie = \"first\"");
 }
 
