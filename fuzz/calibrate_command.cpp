@@ -13,6 +13,7 @@
 #include "fuzz/program.hpp"
 #include "fuzz/smoke_cases.hpp"
 #include "fuzz/workers.hpp"
+#include "generators/reductions.hpp"
 
 namespace assay {
 
@@ -35,6 +36,8 @@ std::string repro_flags(uint64_t adversarial, std::optional<bool> contraction) {
 namespace {
 
 constexpr double kDefaultSeconds = 20;
+/// What a case with a long reduction may cost: eight times a generated one.
+constexpr int64_t kLongWork = int64_t{1} << 19;
 
 struct Setting {
   bool adversarial;
@@ -134,9 +137,7 @@ class Calibration {
       try {
         const SmokeCases::Item item = cases_.at(order);
         for (size_t s = 0; s < kSettings.size(); ++s) check(bench, item, s, mine);
-        plant_defects(bench.checker(*fused_[item.kernel]), item.the_case,
-                      adversarial_seed(options_.seed, order),
-                      mine.kernels[item.kernel].calibrated->sensitivity);
+        plant(bench, item, mine);
       } catch (...) {
         failed_ = true;
         throw;
@@ -145,6 +146,23 @@ class Calibration {
         log_progress(std::to_string(order + 1) + " cases, " + std::to_string(int(spent())) + " s");
       }
     }
+  }
+
+  /// Plants defects in the case, and in every fourth of a kernel in one with a long reduction as
+  /// well: generated sizes share a budget, and few of them are long.
+  void plant(Workbench& bench, const SmokeCases::Item& item, Gathered& mine) {
+    Checker& checker = bench.checker(*fused_[item.kernel]);
+    SensitivityTable& table = mine.kernels[item.kernel].calibrated->sensitivity;
+    const uint64_t seed = adversarial_seed(options_.seed, item.order);
+    plant_defects(checker, item.the_case, seed, table);  // its findings are known from check()
+    if (seed / 2 % 4 != 0) return;
+    const int64_t extent = kLongReduction + 64 + 64 * static_cast<int64_t>(seed / 8 % 32);
+    const std::optional<Case> longer =
+        lengthened(*contracts_[item.kernel], item.the_case, extent, kLongReduction, kLongWork);
+    if (!longer) return;
+    std::vector<Finding> findings = plant_defects(checker, *longer, seed, table);
+    for (Finding& finding : findings)
+      mine.findings.add(std::move(finding), item.order * static_cast<int64_t>(kSettings.size()));
   }
 
   void check(Workbench& bench, const SmokeCases::Item& item, size_t s, Gathered& mine) {

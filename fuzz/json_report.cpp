@@ -1,4 +1,5 @@
 // The report as JSON.
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "fuzz/finding_json.hpp"
@@ -129,6 +130,9 @@ Json listed_json(const KernelReport& kernel) {
   return row;
 }
 
+/// Null where it is infinite: JSON has no such number.
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
 Json kernel_json(const KernelReport& kernel) {
   if (kernel.listed) return listed_json(kernel);
   Json row{{"kernel", kernel.kernel},
@@ -149,7 +153,9 @@ Json kernel_json(const KernelReport& kernel) {
                                     {"data", name(std::get<1>(key))},
                                     {"defect", name(std::get<2>(key))},
                                     {"planted", count.planted},
-                                    {"caught", count.caught}});
+                                    {"caught", count.caught},
+                                    {"smallest_caught_ulps", number(count.smallest_caught)},
+                                    {"largest_missed_ulps", number(count.largest_missed)}});
     }
   }
   row["skipped"] = Json::object();

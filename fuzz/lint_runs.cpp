@@ -136,6 +136,23 @@ void add_unjudged(const Contract& contract, const Trial& trial, std::vector<Lint
   out.push_back({where, "unjudged", message});
 }
 
+/// Bounds wider than a quarter of the values say little of them: the formula cancels what it is
+/// made of, or the accuracy is stated wider than the kernel's.
+void add_weak(const Contract& contract, Trial& trial, std::vector<Lint>& out) {
+  trial.counts.weak_is_explained = !contract.accuracy.weak_reason.empty();
+  if (!trial.counts.too_weak()) return;
+  const SourceLocation where =
+      contract.formula.empty() ? SourceLocation{contract.path} : contract.formula.front().where;
+  out.push_back(
+      {where, "weak",
+       format_text("%.0f", 100 * trial.counts.weak_share()) +
+           " % of the elements of ordinary cases are weakly judged: what a correct kernel may err "
+           "by exceeds a quarter of the value. Sharpen the contract: a formula without large "
+           "terms that cancel, a `domain` that keeps the inputs where the kernel is used, the "
+           "kernel's `depth`, `variance` or `accumulate` under [accuracy]; or say there why it "
+           "must be so: weak_reason = \"...\""});
+}
+
 }  // namespace
 
 Admitted admitted_cases(const Contract& contract) {
@@ -226,6 +243,7 @@ Runs failing_runs(const Contract& contract, const std::vector<Case>& cases) {
   }
   add_failing(contract, trial, out);
   add_unjudged(contract, trial, out);
+  add_weak(contract, trial, out);
   for (Lint& lint : fast_math_meant(contract, trial.failed)) out.push_back(std::move(lint));
   for (Lint& lint : nan_of_finite_inputs(contract, cases)) out.push_back(std::move(lint));
   for (const std::string& line : open_policies(contract)) trial.policies.insert(line);

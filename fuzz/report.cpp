@@ -10,16 +10,6 @@ namespace assay {
 
 namespace {
 
-/// A case whose every operand is of a well-scaled class (generators/values.hpp), without overrides.
-bool is_ordinary(const Case& c) {
-  static const std::set<std::string> well_scaled{"normal", "uniform", "exact", "ramp"};
-  if (!c.overrides.empty()) return false;
-  return std::all_of(c.values.begin(), c.values.end(), [](const auto& entry) {
-    const std::string& name = entry.second.name;
-    return well_scaled.contains(name) || name.starts_with("index_");
-  });
-}
-
 /// Whether a launch has a block: without one no instruction ran, and the variant was not reached.
 bool ran_anything(const Instance& instance) {
   return std::any_of(instance.launches.begin(), instance.launches.end(),
@@ -34,6 +24,15 @@ bool is_wrong_memory(const Finding& f) {
 }
 
 }  // namespace
+
+bool is_ordinary(const Case& c) {
+  static const std::set<std::string> well_scaled{"normal", "uniform", "exact", "ramp"};
+  if (!c.overrides.empty()) return false;
+  return std::all_of(c.values.begin(), c.values.end(), [](const auto& entry) {
+    const std::string& name = entry.second.name;
+    return well_scaled.contains(name) || name.starts_with("index_");
+  });
+}
 
 void AllowanceUse::add(double share) {
   largest = std::max(largest, share);

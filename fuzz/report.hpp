@@ -52,6 +52,13 @@ struct CalibratedKernel {
   SensitivityTable sensitivity;
 };
 
+/// Above this share of weakly judged elements a contract says why (`weak_reason`).
+inline constexpr double kMostWeak = 0.2;
+
+/// A case whose every operand is of a well-scaled class (generators/values.hpp), without overrides:
+/// the measure of weakly judged elements.
+bool is_ordinary(const Case& c);
+
 /// Counts over one kernel's cases.
 struct KernelReport {
   std::string kernel;
@@ -90,6 +97,8 @@ struct KernelReport {
   std::string why_unjudged() const;  ///< the reason of most of `unjudged`; "" without any
   int64_t compared_cases() const;    ///< sum of `properties`
   double weak_share() const { return ordinary > 0 ? double(weak) / double(ordinary) : 0; }
+  /// Bounds prove too little, and the contract does not say why.
+  bool too_weak() const { return weak_share() > kMostWeak && !weak_is_explained; }
   void add(const Case& c, const CheckResult& result, double seconds);
   void add_reached(const Case& c, const Instance& instance);
   void add(const KernelReport& other);

@@ -8,7 +8,6 @@ namespace assay {
 
 namespace {
 
-constexpr double kMostWeak = 0.2;  // JUDGING.md, Power: above 20 % bounds prove too little
 
 std::string weak_text(const KernelReport& kernel) {
   if (kernel.ordinary == 0) return "-";
@@ -58,32 +57,44 @@ std::string calibration_table(const Report& report) {
   return text_table(rows);
 }
 
-/// Defects caught of those planted that changed an output, in per cent.
-std::string sensitivity_table(const Report& report) {
+/// One row a kernel, size and kind of data with a defect, one cell a defect.
+template <typename Cell>
+std::string defect_table(const Report& report, const std::string& heading, Cell cell) {
   std::vector<std::vector<std::string>> rows{{"kernel", "reduced", "data"}};
   for (int kind = 0; kind < kPlantedKinds; ++kind)
-    rows.front().push_back(std::string(name(static_cast<Planted>(kind))) + " % of");
+    rows.front().push_back(std::string(name(static_cast<Planted>(kind))) + heading);
   for (const KernelReport& kernel : report.kernels) {
     const SensitivityTable& counts = kernel.calibrated->sensitivity;
-    for (int key = 0; key < 9; ++key) {
-      const auto size = static_cast<SizeClass>(key / 3);
-      const auto data = static_cast<DataKind>(key % 3);
+    for (int key = 0; key < kSizeClasses * kDataKinds; ++key) {
+      const auto size = static_cast<SizeClass>(key / kDataKinds);
+      const auto data = static_cast<DataKind>(key % kDataKinds);
       std::vector<std::string> row{kernel.kernel, std::string(name(size)), std::string(name(data))};
       bool any = false;
       for (int kind = 0; kind < kPlantedKinds; ++kind) {
         const auto found = counts.find({size, data, static_cast<Planted>(kind)});
         any = any || found != counts.end();
-        row.push_back(
-            found == counts.end()
-                ? "-"
-                : format_text("%.0f %lld",
-                              100.0 * double(found->second.caught) / double(found->second.planted),
-                              static_cast<long long>(found->second.planted)));
+        row.push_back(found == counts.end() ? "-" : cell(found->second));
       }
       if (any) rows.push_back(std::move(row));
     }
   }
-  return rows.size() > 1 ? "\n" + text_table(rows) + "\n" : "";
+  return rows.size() > 1 ? "\n" + text_table(rows) : "";
+}
+
+/// Defects caught of those planted that changed an output, in per cent; then how small those were.
+std::string sensitivity_table(const Report& report) {
+  const std::string shares = defect_table(report, " % of", [](const Sensitivity& count) {
+    return format_text("%.0f %lld", 100.0 * double(count.caught) / double(count.planted),
+                       static_cast<long long>(count.planted));
+  });
+  if (shares.empty()) return "";
+  return shares + "\nsmallest defect caught / largest missed, ulps of the output:" +
+         defect_table(report, "", [](const Sensitivity& count) {
+           return (count.caught > 0 ? format_text("%.3g", count.smallest_caught) : "none") + " / " +
+                  (count.caught < count.planted ? format_text("%.3g", count.largest_missed)
+                                                : "none");
+         }) +
+         "\n";
 }
 
 std::string place(const Finding& finding) {
@@ -118,7 +129,7 @@ std::string notes_text(const Report& report) {
       text += kernel.kernel + ": " + counted(count, "case") + " not judged: " + reason + "\n";
     }
     for (const std::string& note : kernel.notes) text += kernel.kernel + ": " + note + "\n";
-    if (kernel.weak_share() > kMostWeak && !kernel.weak_is_explained) {
+    if (kernel.too_weak()) {
       text += kernel.kernel +
               ": more than 20 % of the elements of ordinary cases are weakly judged " +
               "(allowance above a quarter of the value)\n";
@@ -151,6 +162,14 @@ std::string skipped_text(const Report& report) {
   return text;
 }
 
+/// " (2000 runs, each case in 4 settings)" of a calibration.
+std::string settings_text(const Report& report) {
+  if (report.command != Command::calibrate) return "";
+  int64_t runs = 0;
+  for (const KernelReport& kernel : report.kernels) runs += kernel.calibrated->runs;
+  return " (" + counted(runs, "run") + ", each case in 4 settings)";
+}
+
 std::string verdict_text(const Report& report) {
   std::string text;
   const int64_t fresh = report.new_findings();
@@ -177,7 +196,7 @@ std::string verdict_text(const Report& report) {
   std::string seconds = format_text("%.1f s", report.seconds);
   if (report.shrinking_seconds >= 0.1 && !report.findings.empty())
     seconds += format_text(" (%.1f of them shrinking)", report.shrinking_seconds);
-  return text + ": " + counted(report.cases(), "case") + " of " +
+  return text + ": " + counted(report.cases(), "case") + settings_text(report) + " of " +
          counted(static_cast<int64_t>(report.kernels.size()), "kernel") +
          (report.compared_cases() > 0
               ? ", " + std::to_string(report.compared_cases()) + " compared by a property"

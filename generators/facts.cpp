@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "generators/values.hpp"
+#include "kernels_under_test/formula_functions.hpp"
 
 namespace assay {
 namespace {
@@ -15,13 +16,14 @@ void collect_integers(const Expr* node, std::vector<int64_t>& out) {
   for (const ExprPtr& operand : node->operands) collect_integers(operand.get(), out);
 }
 
-bool calls(const Expr& node, std::initializer_list<std::string_view> names) {
-  if (node.kind == Expr::Kind::call &&
-      std::find(names.begin(), names.end(), node.text) != names.end()) {
-    return true;
+/// Calls a function with one of the traits (FormulaTrait).
+bool calls(const Expr& node, unsigned traits) {
+  if (node.kind == Expr::Kind::call) {
+    const FormulaFunction* const function = find_formula_function(node.text);
+    if (function != nullptr && function->has(traits)) return true;
   }
   return std::any_of(node.operands.begin(), node.operands.end(),
-                     [&](const ExprPtr& operand) { return calls(*operand, names); });
+                     [&](const ExprPtr& operand) { return calls(*operand, traits); });
 }
 
 bool mentions(const Expr& node, const std::string& name) {
@@ -87,8 +89,8 @@ void collect_exponent_factors(const Contract& contract, const Expr& node, bool i
     collect_operands(contract, *node.operands[0], factors);
     if (factors.size() > 1 && out.empty()) out = factors;
   }
-  const bool exponent = call && (node.text == "exp" || node.text == "softmax" ||
-                                 node.text == "logsumexp" || node.text == "exp2");
+  const FormulaFunction* const function = call ? find_formula_function(node.text) : nullptr;
+  const bool exponent = function != nullptr && function->has(kExponential);
   for (const ExprPtr& operand : node.operands)
     collect_exponent_factors(contract, *operand, inside || exponent, out);
 }
@@ -176,11 +178,10 @@ Facts::Facts(const Contract& contract) : contract(contract), steps(collect_steps
       mark_dimensions(contract, line.expr.get(), mark);
     }
     collect_exponent_factors(contract, *line.expr, false, exponent_factors);
-    exponential |= calls(*line.expr, {"exp", "exp2", "exp10", "softmax", "logsumexp", "sigmoid",
-                                      "tanh", "sinh", "cosh"});
-    ranking |= calls(*line.expr, {"argmax", "argmin"});
-    selecting |= calls(*line.expr, {"max", "min", "amax", "amin", "softmax"});
-    variance |= calls(*line.expr, {"var", "rsqrt", "sqrt", "mean"});
+    exponential |= calls(*line.expr, kExponential | kSaturates);
+    ranking |= calls(*line.expr, kRanks);
+    selecting |= calls(*line.expr, kSelects);
+    variance |= calls(*line.expr, kCentres);
   }
   selecting |= ranking;
   scarce = !exponent_factors.empty();

@@ -296,7 +296,13 @@ void draw_values(const Facts& facts, Random& random, Case& c) {
   const double style = unit_real(random.next());
   const bool witness = facts.reducing && !facts.exponential && style < 0.10;
   const bool exact = !witness && style < (facts.reducing ? 0.36 : 0.12);
-  int64_t carrier = random.below(std::max(1, facts.value_inputs));
+  // A floating operand: codes of integers beside it carry none.
+  int64_t carriers = 0;
+  for (const OperandSpec& operand : facts.contract.args) {
+    const bool is_value = operand.kind == OperandKind::input || operand.kind == OperandKind::inout;
+    carriers += is_value && is_floating(resolve_dtype(operand, variant));
+  }
+  int64_t carrier = random.below(std::max<int64_t>(1, carriers));
   bool first = true;
   for (const OperandSpec& operand : facts.contract.args) {
     const bool is_value = operand.kind == OperandKind::input || operand.kind == OperandKind::inout;
@@ -314,7 +320,7 @@ void draw_values(const Facts& facts, Random& random, Case& c) {
     }
     if (is_value) {
       first = false;
-      --carrier;
+      if (is_floating(type)) --carrier;
     }
     c.values[operand.name] = std::move(recipe);
   }

@@ -174,25 +174,6 @@ uint64_t override_bits(const PointOverride& point, DType type, const SourceLocat
 
 namespace {
 
-constexpr std::string_view kReductions[] = {"sum",    "mean",   "max", "min",     "amax",
-                                            "argmax", "cumsum", "var", "softmax", "logsumexp"};
-
-void collect_reduced(const Expr& node, std::vector<std::string>& out) {
-  const bool reduction =
-      node.kind == Expr::Kind::call &&
-      std::find(std::begin(kReductions), std::end(kReductions), node.text) != std::end(kReductions);
-  for (size_t i = 0; i < node.operands.size(); ++i) {
-    const Expr& operand = *node.operands[i];
-    if (reduction && i > 0 && operand.kind == Expr::Kind::name) {
-      if (std::find(out.begin(), out.end(), operand.text) == out.end()) {
-        out.push_back(operand.text);
-      }
-    } else {
-      collect_reduced(operand, out);
-    }
-  }
-}
-
 /// The axis (a row's direction), and how many elements one reduced value sums.
 int64_t plan_axis(const Contract& contract, const Tensor& tensor, ValuePlan& plan) {
   const size_t rank = tensor.shape.size();
@@ -455,22 +436,6 @@ bool needs_axis(ValueClass kind) {
 int precision_of(DType type) {
   if (is_floating(type)) return format_of(type).precision;
   return bit_width(type) - (is_signed(type) ? 1 : 0);
-}
-
-std::vector<std::string> reduced_dimensions(const Contract& contract) {
-  std::vector<std::string> out;
-  for (const FormulaLine& line : contract.formula) {
-    if (line.expr) collect_reduced(*line.expr, out);
-  }
-  // A relation along a dimension reads its lines whole too.
-  for (const OracleSpec& oracle : contract.oracles) {
-    for (const OracleRole& role : oracle.roles) {
-      if (role.expr) collect_reduced(*role.expr, out);
-      const bool fresh = std::find(out.begin(), out.end(), role.text) == out.end();
-      if (role.name == "along" && fresh) out.push_back(role.text);
-    }
-  }
-  return out;
 }
 
 ValuePlan plan_values(const Instance& instance, const Tensor& tensor, const std::string& file) {

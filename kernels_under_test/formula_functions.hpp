@@ -21,11 +21,29 @@ enum class FormulaForm {
   of_dimension,       ///< size(cols): the only argument names a dimension or a size
 };
 
+/// What decides which values tell right and wrong kernels apart; bits of FormulaFunction::traits.
+enum FormulaTrait : unsigned {
+  kAdds = 1,         ///< adds up elements: integers within the accumulator make it exact
+  kSelects = 2,      ///< one element decides: max, softmax by the one that is subtracted
+  kRanks = 4,        ///< and its index is the answer
+  kExponential = 8,  ///< grows or vanishes with the exponent of e or 2: overflow near 88.7
+  kSaturates = 16,   ///< made of exponentials, but bounded
+  kCentres = 32,     ///< an offset that all elements share cancels, or a square root is near 0
+};
+
 struct FormulaFunction {
   std::string_view name;
   int min_arguments;
   int max_arguments;
   FormulaForm form;
+  unsigned traits = 0;  ///< FormulaTrait, or-ed
+
+  constexpr bool has(unsigned trait) const { return (traits & trait) != 0; }
+  /// May run over dimensions, which its arguments after the first name.
+  constexpr bool reduces() const {
+    return form == FormulaForm::reduction || form == FormulaForm::scan ||
+           form == FormulaForm::reduction_or_pair;
+  }
 };
 
 /// Most dimensions that a reduction may name at once.
@@ -34,16 +52,16 @@ inline constexpr int kMaxReducedDimensions = 8;
 inline constexpr std::array kFormulaFunctions = std::to_array<FormulaFunction>({
     {"where", 3, 3, FormulaForm::elementwise},
     {"abs", 1, 1, FormulaForm::elementwise},
-    {"exp", 1, 1, FormulaForm::elementwise},
-    {"exp2", 1, 1, FormulaForm::elementwise},
-    {"exp10", 1, 1, FormulaForm::elementwise},
-    {"expm1", 1, 1, FormulaForm::elementwise},
+    {"exp", 1, 1, FormulaForm::elementwise, kExponential},
+    {"exp2", 1, 1, FormulaForm::elementwise, kExponential},
+    {"exp10", 1, 1, FormulaForm::elementwise, kExponential},
+    {"expm1", 1, 1, FormulaForm::elementwise, kExponential},
     {"log", 1, 1, FormulaForm::elementwise},
     {"log2", 1, 1, FormulaForm::elementwise},
     {"log10", 1, 1, FormulaForm::elementwise},
     {"log1p", 1, 1, FormulaForm::elementwise},
-    {"sqrt", 1, 1, FormulaForm::elementwise},
-    {"rsqrt", 1, 1, FormulaForm::elementwise},
+    {"sqrt", 1, 1, FormulaForm::elementwise, kCentres},
+    {"rsqrt", 1, 1, FormulaForm::elementwise, kCentres},
     {"cbrt", 1, 1, FormulaForm::elementwise},
     {"sin", 1, 1, FormulaForm::elementwise},
     {"cos", 1, 1, FormulaForm::elementwise},
@@ -51,16 +69,16 @@ inline constexpr std::array kFormulaFunctions = std::to_array<FormulaFunction>({
     {"asin", 1, 1, FormulaForm::elementwise},
     {"acos", 1, 1, FormulaForm::elementwise},
     {"atan", 1, 1, FormulaForm::elementwise},
-    {"sinh", 1, 1, FormulaForm::elementwise},
-    {"cosh", 1, 1, FormulaForm::elementwise},
-    {"tanh", 1, 1, FormulaForm::elementwise},
+    {"sinh", 1, 1, FormulaForm::elementwise, kExponential},
+    {"cosh", 1, 1, FormulaForm::elementwise, kExponential},
+    {"tanh", 1, 1, FormulaForm::elementwise, kSaturates},
     {"asinh", 1, 1, FormulaForm::elementwise},
     {"acosh", 1, 1, FormulaForm::elementwise},
     {"atanh", 1, 1, FormulaForm::elementwise},
     {"erf", 1, 1, FormulaForm::elementwise},
     {"erfc", 1, 1, FormulaForm::elementwise},
     {"normcdf", 1, 1, FormulaForm::elementwise},
-    {"sigmoid", 1, 1, FormulaForm::elementwise},
+    {"sigmoid", 1, 1, FormulaForm::elementwise, kSaturates},
     {"silu", 1, 1, FormulaForm::elementwise},
     {"gelu", 1, 1, FormulaForm::elementwise},
     {"gelu_tanh", 1, 1, FormulaForm::elementwise},
@@ -83,21 +101,22 @@ inline constexpr std::array kFormulaFunctions = std::to_array<FormulaFunction>({
     {"div_floor", 2, 2, FormulaForm::elementwise},
     {"mod_trunc", 2, 2, FormulaForm::elementwise},
     {"mod_floor", 2, 2, FormulaForm::elementwise},
-    {"max", 2, 1 + kMaxReducedDimensions, FormulaForm::reduction_or_pair},
-    {"min", 2, 1 + kMaxReducedDimensions, FormulaForm::reduction_or_pair},
-    {"sum", 2, 1 + kMaxReducedDimensions, FormulaForm::reduction},
-    {"mean", 2, 1 + kMaxReducedDimensions, FormulaForm::reduction},
-    {"amax", 2, 1 + kMaxReducedDimensions, FormulaForm::reduction},
-    {"amin", 2, 1 + kMaxReducedDimensions, FormulaForm::reduction},
-    {"var", 2, 1 + kMaxReducedDimensions, FormulaForm::reduction},
-    {"logsumexp", 2, 1 + kMaxReducedDimensions, FormulaForm::reduction},
-    {"argmax", 2, 2, FormulaForm::reduction},
-    {"argmin", 2, 2, FormulaForm::reduction},
-    {"cumsum", 2, 2, FormulaForm::scan},
-    {"cumsum_exclusive", 2, 2, FormulaForm::scan},
-    {"cumsum_reversed", 2, 2, FormulaForm::scan},
-    {"softmax", 2, 1 + kMaxReducedDimensions, FormulaForm::scan},
-    {"log_softmax", 2, 1 + kMaxReducedDimensions, FormulaForm::scan},
+    {"max", 2, 1 + kMaxReducedDimensions, FormulaForm::reduction_or_pair, kSelects},
+    {"min", 2, 1 + kMaxReducedDimensions, FormulaForm::reduction_or_pair, kSelects},
+    {"sum", 2, 1 + kMaxReducedDimensions, FormulaForm::reduction, kAdds},
+    {"mean", 2, 1 + kMaxReducedDimensions, FormulaForm::reduction, kAdds | kCentres},
+    {"amax", 2, 1 + kMaxReducedDimensions, FormulaForm::reduction, kSelects},
+    {"amin", 2, 1 + kMaxReducedDimensions, FormulaForm::reduction, kSelects},
+    {"var", 2, 1 + kMaxReducedDimensions, FormulaForm::reduction, kAdds | kCentres},
+    {"logsumexp", 2, 1 + kMaxReducedDimensions, FormulaForm::reduction, kAdds | kExponential},
+    {"argmax", 2, 2, FormulaForm::reduction, kSelects | kRanks},
+    {"argmin", 2, 2, FormulaForm::reduction, kSelects | kRanks},
+    {"cumsum", 2, 2, FormulaForm::scan, kAdds},
+    {"cumsum_exclusive", 2, 2, FormulaForm::scan, kAdds},
+    {"cumsum_reversed", 2, 2, FormulaForm::scan, kAdds},
+    {"softmax", 2, 1 + kMaxReducedDimensions, FormulaForm::scan, kAdds | kSelects | kExponential},
+    {"log_softmax", 2, 1 + kMaxReducedDimensions, FormulaForm::scan,
+     kAdds | kSelects | kExponential},
     {"round", 2, 2, FormulaForm::typed},
     {"quant", 2, 2, FormulaForm::typed},
     {"cast", 2, 2, FormulaForm::typed},
@@ -105,6 +124,14 @@ inline constexpr std::array kFormulaFunctions = std::to_array<FormulaFunction>({
     {"given", 1, 1, FormulaForm::of_output},
     {"size", 1, 1, FormulaForm::of_dimension},
 });
+
+/// A reduction without a trait would get neither exact nor telling data.
+constexpr bool every_reduction_is_classified() {
+  for (const FormulaFunction& function : kFormulaFunctions)
+    if (function.reduces() && !function.has(kAdds | kSelects)) return false;
+  return true;
+}
+static_assert(every_reduction_is_classified());
 
 /// The function of that name, or null.
 constexpr const FormulaFunction* find_formula_function(std::string_view name) {

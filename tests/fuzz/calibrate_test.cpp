@@ -28,6 +28,23 @@ TEST(Calibrate, RunsEachCaseInFourSettings) {
   EXPECT_EQ(kernel.at("cases"), 40);
   EXPECT_EQ(kernel.at("runs"), 160);
   EXPECT_EQ(kernel.at("honest_share").at("largest"), 0) << "doubling is exact";
+  const auto defect = kernel.at("sensitivity").at(0);
+  EXPECT_EQ(defect.at("reduced"), "none");
+  EXPECT_EQ(defect.at("planted"), defect.at("caught")) << "an element that reads as 0 shows";
+  EXPECT_GT(defect.at("smallest_caught_ulps"), 0);
+}
+
+TEST(Calibrate, SaysWhatItCountsAndTheSmallestDefectCaught) {
+  const Project p;
+  const Outcome outcome =
+      run_assay({"calibrate", p.contract, "--cases", "12", "--jobs", "1", "--out", p.out});
+  ASSERT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+  EXPECT_NE(outcome.out.find("clean: 12 cases (48 runs, each case in 4 settings) of 1 kernel"),
+            std::string::npos)
+      << outcome.out;
+  EXPECT_NE(outcome.out.find("smallest defect caught / largest missed, ulps of the output:"),
+            std::string::npos)
+      << outcome.out;
 }
 
 TEST(Calibrate, FindsAWrongKernelAndPrintsHowToSeeIt) {

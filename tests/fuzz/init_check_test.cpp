@@ -239,6 +239,23 @@ TEST(Check, AsksForAPolicyThatMatters) {
   EXPECT_EQ(run_assay({"check", p.contract}).status, 0);
 }
 
+// (x + 1e8) - 1e8 of |x| <= 1 has lost nearly all of x: a bound holds, and says nothing.
+TEST(Check, AWeaklyJudgedKernelIsRemarked) {
+  const Project p;
+  p.folder.write("scale_rows.cu", replaced(kScaleSource, "x[i] + x[i]", "(x[i] + 1e8f) - 1e8f"));
+  std::string contract =
+      replaced(kScaleContract, "y = \"x + x\"", "y = \"(x + 1e8) - 1e8\"") +
+      "range = \"naive\"\n";
+  p.folder.write("scale_rows.toml", contract);
+  const Outcome outcome = run_assay({"check", p.contract, "--json"});
+  EXPECT_EQ(outcome.status, 1) << outcome.out << outcome.err;
+  EXPECT_EQ(kinds_of(outcome), std::vector<std::string>{"weak"});
+  EXPECT_NE(first_message(outcome).find("weak_reason"), std::string::npos);
+  p.folder.write("scale_rows.toml",
+                 contract + "[accuracy]\nweak_reason = \"the example of a weak bound\"\n");
+  EXPECT_EQ(run_assay({"check", p.contract}).status, 0);
+}
+
 TEST(Check, AMacroOfTheSourceIsUsed) {
   const Project p;
   p.folder.write("scale_rows.toml", replaced(std::string(kScaleContract) + "range = \"naive\"\n",
