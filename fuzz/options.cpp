@@ -128,6 +128,8 @@ void settle(const RawOptions& raw, Options& o) {
   if (format == kFormats.end()) {
     throw InputError({}, "unknown format '" + raw.format + "'; there are text, github, junit");
   }
+  if (o.command == Command::check && format->second == Format::junit)
+    throw InputError({}, "unknown format 'junit'; check prints text, github");
   o.format = format->second;
   if (!raw.seed.empty()) o.seed = parse_seed("--seed", raw.seed);
   if (!raw.adversarial.empty()) o.adversarial = parse_seed("--adversarial", raw.adversarial);
@@ -182,7 +184,9 @@ void add_options(CLI::App& app, const CommandRow& row, Options& o, RawOptions& r
     if (option == "--json") app.add_flag(option, o.json, "Print one JSON object");
     if (option == "--html") app.add_option(option, o.html, "File for one page of the same");
     if (option == "--format")
-      app.add_option(option, raw.format, "text, github (annotations) or junit (XML)");
+      app.add_option(option, raw.format,
+                     command == Command::check ? "text or github (annotations)"
+                                               : "text, github (annotations) or junit (XML)");
     if (option == "--out") app.add_option(option, o.out, out_help(command));
     if (option == "--max-disk") app.add_option(option, raw.max_disk, "Cap for --out: 500M, 10G");
     if (option == "--only")
