@@ -3,7 +3,8 @@
 # Every file of the corpus's shelves (seeds/, regressions/, open/) becomes a ctest. The files are
 # listed when ctest runs, so that a new entry needs no configuring: copy it in and run ctest. Files in
 # seeds/ and regressions/ must pass; those in open/ must still fail exactly as they record. A corpus
-# without a file fails a test of its own: zero cases never pass.
+# without a file fails a test of its own: zero cases never pass; and so does what lies beside the
+# shelves, a folder of another name or a case, which would never run.
 #
 # In another project: set ASSAY_REPLAY to Assay's build/replay, include this file and call it.
 set(ASSAY_LIST_CORPUS ${CMAKE_CURRENT_LIST_DIR}/ListCorpus.cmake)

@@ -10,6 +10,10 @@ namespace assay {
 namespace fs = std::filesystem;
 namespace {
 
+/// NVRTC takes the short name with one dash alone, and this one with two.
+constexpr std::string_view kDefaultDevice = "default-device";
+constexpr const char* kDefaultDeviceInFull = "--device-as-default-execution-space";
+
 /// Allowed flags (the contract's parser holds the list) that only one compiler knows. The other
 /// compiles device code as they ask without being told.
 struct OneSidedFlag {
@@ -23,7 +27,8 @@ constexpr OneSidedFlag kOneSidedFlags[] = {
     {"O3", CudaCompiler::nvcc},
     {"expt-relaxed-constexpr", CudaCompiler::nvcc},
     {"expt-extended-lambda", CudaCompiler::nvcc},
-    {"default-device", CudaCompiler::nvrtc},
+    {"extended-lambda", CudaCompiler::nvcc},
+    {kDefaultDevice, CudaCompiler::nvrtc},
     {"no-source-include", CudaCompiler::nvrtc},
 };
 
@@ -159,6 +164,10 @@ std::vector<std::string> flags_for(CudaCompiler compiler, const std::vector<std:
   for (const std::string& flag : flags) {
     if (!known_to(compiler, flag)) continue;
     const std::string bare(without_dashes(flag));
+    if (bare == kDefaultDevice) {
+      kept.push_back(kDefaultDeviceInFull);
+      continue;
+    }
     // Long options take two dashes; -O3 and -G keep one.
     kept.push_back((bare.size() <= 2 ? "-" : "--") + bare);
   }

@@ -41,7 +41,8 @@ std::string coordinates_text(const std::array<int64_t, 3>& at) {
 
 std::string Step::text() const {
   std::string text = what;
-  if (!file.empty()) text += " at " + file.substr(file.rfind('/') + 1) + ":" + std::to_string(line);
+  if (!file.empty() && line > 0)
+    text += " at " + file.substr(file.rfind('/') + 1) + ":" + std::to_string(line);
   if (!instruction.empty()) text += " (" + instruction + ")";
   if (thread[0] >= 0) text += " by thread " + coordinates_text(thread);
   if (thread[0] >= 0 && block[0] >= 0) text += " of block " + coordinates_text(block);

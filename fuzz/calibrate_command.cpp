@@ -9,9 +9,11 @@
 #include "fuzz/calibrate.hpp"
 #include "fuzz/find_kernels.hpp"
 #include "fuzz/findings.hpp"
+#include "fuzz/kernel_errors.hpp"
 #include "fuzz/log.hpp"
 #include "fuzz/program.hpp"
 #include "fuzz/smoke_cases.hpp"
+#include "fuzz/stop_signals.hpp"
 #include "fuzz/workers.hpp"
 #include "generators/reductions.hpp"
 
@@ -59,7 +61,10 @@ struct Gathered {
 class Calibration {
  public:
   Calibration(const Options& options, const std::vector<ContractPtr>& contracts)
-      : options_(options), contracts_(contracts), cases_(contracts, options.seed) {
+      : options_(options),
+        contracts_(contracts),
+        cases_(contracts, options.seed),
+        errors_(contracts.size(), cases_) {
     for (const ContractPtr& contract : contracts) {
       fused_.push_back(std::make_unique<Contract>(with_contraction(*contract, true)));
       separate_.push_back(std::make_unique<Contract>(with_contraction(*contract, false)));
@@ -76,33 +81,49 @@ class Calibration {
       total.findings.merge(std::move(mine.findings));
     });
     end_progress();
+    errors_.report(total.kernels);
     return total;
   }
 
+  std::string folder(const std::string& kernel) const {
+    return (options_.out.empty() ? "out" : options_.out) + "/" + kernel;
+  }
+
   /// Writes each finding's case, unshrunk, under the folder of the options.
-  std::vector<FiledFinding> file(const FindingSet& findings) const {
-    std::vector<FiledFinding> filed;
+  void file(const FindingSet& findings, Report& report) const {
+    Workbench bench(options_.device);
     for (const FindingSet::Entry& entry : findings.sorted()) {
       const auto settings = static_cast<int64_t>(kSettings.size());
       const Setting& setting = kSettings[static_cast<size_t>(entry.order % settings)];
-      const std::string folder =
-          (options_.out.empty() ? "out" : options_.out) + "/" + entry.finding.kernel;
-      make_folder(folder);
-      FiledFinding one{entry.finding, folder + "/calibrate-" + slug(entry.finding) + ".case"};
-      for (const ContractPtr& contract : contracts_) {
-        if (contract->name == entry.finding.kernel) one.contract = contract->path;
+      const std::string place = folder(entry.finding.kernel);
+      FiledFinding one{entry.finding, place + "/calibrate-" + slug(entry.finding) + ".case"};
+      const uint64_t adversarial =
+          setting.adversarial ? adversarial_seed(options_.seed, entry.order / settings) : 0;
+      for (size_t k = 0; k < contracts_.size(); ++k) {
+        if (contracts_[k]->name != entry.finding.kernel) continue;
+        one.contract = contracts_[k]->path;
+        Checker& checker = bench.checker(*(setting.contraction ? fused_ : separate_)[k]);
+        RunOptions run = case_options();
+        run.adversarial_seed = adversarial;
+        checker.locate(checker.check(entry.finding.the_case, run), one.finding);
       }
-      const uint64_t seed = adversarial_seed(options_.seed, entry.order / settings);
-      one.flags = repro_flags(setting.adversarial ? seed : 0, setting.contraction);
+      one.flags = repro_flags(adversarial, setting.contraction);
       one.seen = entry.seen;
       Case raw = entry.finding.the_case;
-      raw.comments = {"found by `assay calibrate --seed " + std::to_string(options_.seed) +
-                          "`; it shows with" + one.flags,
-                      entry.finding.message};
-      write_file(one.case_file, print_case(raw));
-      filed.push_back(std::move(one));
+      raw.comments =
+          finding_comments("found by `assay calibrate --seed " + std::to_string(options_.seed) +
+                               "`; it shows with" + one.flags,
+                           one.finding);
+      try {
+        make_folder(place);
+        write_file(one.case_file, print_case(raw));
+      } catch (const InputError& error) {
+        // What was found is printed all the same.
+        if (!report.not_written) report.not_written = error;
+        one.case_file.clear();
+      }
+      report.findings.push_back(std::move(one));
     }
-    return filed;
   }
 
   double spent() const {
@@ -129,15 +150,20 @@ class Calibration {
     const int64_t last = options_.cases.value_or(INT64_MAX);
     const bool timed = options_.seconds || !options_.cases;
     const double seconds = options_.seconds.value_or(kDefaultSeconds);
-    while (!failed_) {
+    while (!failed_ && !StopSignals::asked() && !errors_.all_ended()) {
       const int64_t order = next_++;
       // A time that was asked for holds; the default one waits for the covering cases.
       const bool may_stop = options_.seconds || order >= cases_.covering();
       if (order >= last || (timed && may_stop && spent() >= seconds)) return;
+      const size_t kernel = cases_.kernel_at(order);
+      if (errors_.has_ended(kernel)) continue;
       try {
         const SmokeCases::Item item = cases_.at(order);
         for (size_t s = 0; s < kSettings.size(); ++s) check(bench, item, s, mine);
         plant(bench, item, mine);
+      } catch (const InputError& error) {
+        // Ctrl-C ends a compiler too: what it says then is no error of the kernel.
+        if (!StopSignals::asked()) errors_.add(kernel, order, error);
       } catch (...) {
         failed_ = true;
         throw;
@@ -188,6 +214,7 @@ class Calibration {
   const Options& options_;
   const std::vector<ContractPtr>& contracts_;
   SmokeCases cases_;
+  KernelErrors errors_;
   std::vector<std::unique_ptr<Contract>> fused_, separate_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::atomic<int64_t> next_{0};
@@ -198,16 +225,24 @@ class Calibration {
 }  // namespace
 
 Exit run_calibrate(const Options& options, Streams streams) {
-  const std::vector<ContractPtr> contracts = load_kernels(options.kernels);
-  log_info(opening(options, "calibrate", contracts.size()));
-  Calibration calibration(options, contracts);
+  const LoadedKernels loaded = load_each(options.kernels);
+  log_info(opening(options, "calibrate", loaded.contracts.size() + loaded.unread.size()));
+  const StopSignals signals;
+  Calibration calibration(options, loaded.contracts);
+  for (const ContractPtr& contract : loaded.contracts)
+    check_folder(calibration.folder(contract->name));
   Gathered gathered = calibration.run();
   Report report;
   report.command = Command::calibrate;
   report.seed = options.seed;
   report.jobs = worker_count(options);
-  report.findings = calibration.file(gathered.findings);
+  calibration.file(gathered.findings, report);
   report.kernels = std::move(gathered.kernels);
+  for (const UnreadContract& unread : loaded.unread) {
+    report.kernels.push_back(unread_report(unread));
+    report.kernels.back().calibrated.emplace();
+  }
+  report.interrupted = StopSignals::asked();
   report.seconds = calibration.spent();
   return conclude(report, options, streams);
 }

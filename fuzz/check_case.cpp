@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "fuzz/judged_finding.hpp"
+#include "fuzz/log.hpp"
 #include "fuzz/property_finding.hpp"
 #include "fuzz/text_table.hpp"
 #include "generators/generate.hpp"
@@ -34,6 +35,22 @@ std::string origin_of(const Diagnostic& d) {
   return base_name(d.steps[0].file) + ":" + std::to_string(d.steps[0].line);
 }
 
+/// What may be wrong is not the store: names the line that says which block owns what.
+void add_owner(Finding& f, const Contract& contract, const Diagnostic& d) {
+  if (d.kind != DiagnosticKind::stray_write ||
+      d.message.find("another block owns") == std::string::npos)
+    return;
+  for (const Ownership& owns : contract.owns) {
+    if (d.message.find(owns.output + ", element") == std::string::npos) continue;
+    Step step;
+    step.what =
+        "by 'owns' of the contract, " + owns.output + " = \"" + to_text(*owns.relation) + "\"";
+    step.file = owns.where.file;
+    step.line = owns.where.line;
+    f.steps.push_back(std::move(step));
+  }
+}
+
 /// Every diagnostic that is no note is a finding, at its own source line.
 void add_diagnostics(CheckResult& result, const Contract& contract, int entry_line, const Case& c) {
   for (const Diagnostic& d : result.run.diagnostics) {
@@ -52,6 +69,7 @@ void add_diagnostics(CheckResult& result, const Contract& contract, int entry_li
     }
     f.message = d.message;
     f.steps = d.steps;
+    add_owner(f, contract, d);
     f.origin = origin_of(d);
     f.the_case = c;
     result.findings.push_back(std::move(f));
@@ -140,6 +158,11 @@ std::string first_cause(const CheckResult& result, const Finding& finding) {
   if (result.findings.empty()) return "";
   const Finding& first = result.findings.front();
   return first.cause() == finding.cause() ? "" : first.identity();
+}
+
+std::string skipped_text(const CheckResult& result) {
+  const bool unsupported = result.run.status == RunStatus::unsupported;
+  return (unsupported ? "skipped: " : "not judged: ") + result.skipped;
 }
 
 std::pair<std::string, int64_t> shown_element(const Verdict& v) {
@@ -327,8 +350,40 @@ std::optional<Step> Checker::exceptional(const CheckResult& result, const std::s
   return std::nullopt;
 }
 
+/// Whether no thread stored to any of the wrong elements of the first output: an operand that keeps
+/// what was there hides that they were left out.
+bool Checker::none_stored(const CheckResult& result) {
+  const Verdict& verdict = result.verdict;
+  if (verdict.wrong_elements.empty() || device_.name() != "ptx")
+    return false;  // a card has no watch
+  const Tensor& tensor = *result.instance->find(verdict.first_output);
+  int64_t first = INT64_MAX, last = 0;
+  for (const int64_t element : verdict.wrong_elements) {
+    first = std::min(first, tensor.storage_of(element));
+    last = std::max(last, tensor.storage_of(element));
+  }
+  RunOptions options = watching(result, verdict.first_output, verdict.wrong_elements.front());
+  const int64_t bytes = byte_size(tensor.dtype);
+  options.watch.first = first * bytes;
+  options.watch.bytes = (last - first + 1) * bytes;
+  // One run tells that nothing was stored between them; else each is asked for by itself, up to a
+  // few.
+  const auto stored = [&] {
+    return device_.run(*result.instance, *result.programs, options).last_store.has_value();
+  };
+  if (!stored()) return true;
+  constexpr size_t kMostAsked = 8;
+  if (verdict.wrong_elements.size() > kMostAsked) return false;
+  options.watch.bytes = bytes;
+  return std::none_of(verdict.wrong_elements.begin(), verdict.wrong_elements.end(),
+                      [&](int64_t element) {
+                        options.watch.first = tensor.storage_of(element) * bytes;
+                        return stored();
+                      });
+}
+
 void Checker::locate(const CheckResult& result, Finding& finding) {
-  if (finding.stored_line > 0) return;
+  if (finding.stored_line > 0 || finding.unstored) return;
   // What fails in a property's other run by itself is not in this one.
   if (finding.the_case.property != result.instance->the_case.property) return;
   const bool compared = finding.kind == "property";
@@ -337,6 +392,14 @@ void Checker::locate(const CheckResult& result, Finding& finding) {
       compared ? differing_element(result) : shown_element(result.verdict);
   if (element < 0) return;
   const auto store = last_store(result, output, element);
+  const std::string wrong = " wrong";
+  if (!store && !compared && output == result.verdict.first_output && none_stored(result)) {
+    const size_t at = finding.message.find(wrong);
+    if (at == std::string::npos) return;
+    finding.unstored = true;
+    finding.message.insert(at + wrong.size(), kNoneStored);
+    return;
+  }
   if (!store || store->line == 0) return;
   finding.stored_file = store->file;
   finding.stored_line = store->line;
@@ -350,6 +413,9 @@ Programs Checker::programs_for(const Instance& instance) {
   for (const ResolvedLaunch& launch : instance.launches) key.second.push_back(launch.position);
   Programs& programs = programs_[key];
   if (!programs) {
+    const std::string variant = key.first.text();
+    const SlowStep slow("still compiling " + base_name(contract_.source.path) +
+                        (variant.empty() ? "" : " for " + variant));
     std::vector<Program> compiled;
     for (int launch : key.second) compiled.push_back(compile(contract_, key.first, launch));
     programs = std::make_shared<const std::vector<Program>>(std::move(compiled));

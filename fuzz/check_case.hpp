@@ -28,6 +28,8 @@ struct Finding {
   /// No part of the identity: it may differ between the cases of one bug (vector body and tail).
   std::string stored_file;
   int stored_line = 0;
+  /// Of a mismatch: no thread stored to any wrong element of its first output, as `locate` found.
+  bool unstored = false;
   std::vector<Step> steps;  ///< what led there, first things first
   /// Of an uninitialised value: "sum.cu:34", where it was first read. Its uses are one bug.
   std::string origin;
@@ -36,6 +38,9 @@ struct Finding {
   const std::string& shown_file() const { return stored_line > 0 ? stored_file : file; }
   int shown_line() const { return stored_line > 0 ? stored_line : line; }
 };
+
+/// What the message of such a mismatch says of the wrong elements.
+inline constexpr const char* kNoneStored = ", none of them stored";
 
 using Programs = std::shared_ptr<const std::vector<Program>>;
 
@@ -81,8 +86,8 @@ class Checker {
   std::optional<Step> exceptional(const CheckResult& result, const std::string& output,
                                   int64_t logical, const LastStore& store);
 
-  /// Adds to a mismatch of `result` where its worst element was stored, to a property's finding
-  /// where the first that differs was; runs the case again.
+  /// Adds to a mismatch of `result` where its worst element was stored, or that no wrong one was;
+  /// to a property's finding where the first that differs was. Runs the case again.
   void locate(const CheckResult& result, Finding& finding);
 
   const Contract& contract() const { return contract_; }
@@ -93,6 +98,7 @@ class Checker {
   Finding judged_finding(const CheckResult& result);
   std::string left_alone(const CheckResult& result);
   void check_property(CheckResult& result);
+  bool none_stored(const CheckResult& result);
   ComparedRun check_variation(const Variation& variation, CheckResult& result);
 
   const Contract& contract_;
@@ -114,6 +120,9 @@ int cause_rank(const std::string& kind);
 
 /// Identity of the first finding of a case where that is another than `finding`; or "".
 std::string first_cause(const CheckResult& result, const Finding& finding);
+
+/// "skipped: ...", which the device does not support, or "not judged: ...".
+std::string skipped_text(const CheckResult& result);
 
 /// The element of a mismatch that is shown: output and logical index.
 std::pair<std::string, int64_t> shown_element(const Verdict& verdict);

@@ -1,4 +1,5 @@
 // What CI systems read: GitHub workflow annotations and JUnit XML.
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
@@ -77,6 +78,14 @@ std::string skipped_xml(const KernelReport& kernel, const std::string& what,
          "\">\n      <skipped message=\"" + xml_escaped(reason) + "\"/>\n    </testcase>\n";
 }
 
+/// The lines below the table, for a reader of the suite.
+std::string notes_xml(const KernelReport& kernel) {
+  if (kernel.notes.empty()) return "";
+  std::string text;
+  for (const std::string& note : kernel.notes) text += note + "\n";
+  return "    <system-out>" + xml_escaped(text) + "</system-out>\n";
+}
+
 std::string suite_xml(const Report& report, const KernelReport& kernel) {
   int64_t tests = 1;
   int64_t failures = 0;
@@ -94,7 +103,13 @@ std::string suite_xml(const Report& report, const KernelReport& kernel) {
                     " of " + std::to_string(kernel.variants_total) + " variants reached\"";
   const bool proves_nothing = kernel.judged == 0 && kernel.skipped_cases() == 0 &&
                               !kernel.nothing_judged() && failures == 0;
-  if (kernel.cases == 0 || proves_nothing) {
+  if (kernel.error) {
+    all += ">\n      <error message=\"" + xml_escaped(kernel.error->what()) +
+           "\"/>\n    </testcase>\n";
+  } else if (report.interrupted && failures == 0) {
+    // Whatever it had not run yet is told by the suite of the run itself.
+    all += "/>\n";
+  } else if (kernel.cases == 0 || proves_nothing) {
     ++failures;
     const char* what = kernel.cases == 0 ? "no case ran" : "no element was judged";
     all += std::string(">\n      <failure message=\"") + what + "\"/>\n    </testcase>\n";
@@ -113,8 +128,18 @@ std::string suite_xml(const Report& report, const KernelReport& kernel) {
   }
   return "  <testsuite name=\"" + xml_escaped(kernel.kernel) + "\" tests=\"" +
          std::to_string(tests) + "\" failures=\"" + std::to_string(failures) + "\" skipped=\"" +
-         std::to_string(skipped) + "\" time=\"" + seconds_text(kernel.seconds) + "\">\n" + all +
-         cases + "  </testsuite>\n";
+         std::to_string(skipped) + "\" errors=\"" + std::to_string(kernel.error ? 1 : 0) +
+         "\" time=\"" + seconds_text(kernel.seconds) + "\">\n" + all + cases + notes_xml(kernel) +
+         "  </testsuite>\n";
+}
+
+/// What hinders the run as a whole: an error of its own, so that a CI system does not call it
+/// green.
+std::string run_error_xml(const std::string& name, const std::string& message) {
+  return "  <testsuite name=\"assay\" tests=\"1\" failures=\"0\" errors=\"1\">\n    <testcase "
+         "classname=\"assay\" name=\"" +
+         name + "\">\n      <error message=\"" + xml_escaped(message) +
+         "\"/>\n    </testcase>\n  </testsuite>\n";
 }
 
 /// What a pair has to show, each with the reason why it did not.
@@ -182,6 +207,16 @@ std::string github_report(const Report& report) {
         f.shown_line() > 0 ? f.shown_line() : 1, f.kernel + ": " + kind_and_rule(f),
         f.message + "\n" + steps_text(f) + repro_command(filed));
   }
+  const auto add = [&](const InputError& error, const std::string& title) {
+    const SourceLocation& where = error.where();
+    out += github_annotation("error", where.file, std::max(where.line, 1), title, error.what());
+  };
+  for (const KernelReport& kernel : report.kernels) {
+    if (kernel.error) add(*kernel.error, kernel.kernel + ": could not be run");
+  }
+  if (report.not_written) add(*report.not_written, "not all findings could be filed");
+  if (report.interrupted)
+    out += github_annotation("warning", "", 1, "interrupted", "the results are those so far");
   for (const PairReport& pair : report.pairs) {
     for (const auto& [what, failure] : pair_tests(pair)) {
       if (failure.empty()) continue;
@@ -200,6 +235,10 @@ std::string junit_report(const Report& report) {
       seconds_text(report.seconds) + "\">\n";
   for (const KernelReport& kernel : report.kernels) out += suite_xml(report, kernel);
   for (const PairReport& pair : report.pairs) out += pair_xml(pair);
+  if (report.interrupted)
+    out += run_error_xml("the run was interrupted", "interrupted: the results are those so far");
+  if (report.not_written)
+    out += run_error_xml("every finding is filed", report.not_written->what());
   return out + "</testsuites>\n";
 }
 

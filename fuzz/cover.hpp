@@ -78,6 +78,7 @@ struct CoverReport {
   std::string contract;  ///< path
   uint64_t seed = 0;
   double seconds = 0;
+  bool interrupted = false;  ///< by a signal, before its cases were done
   int64_t cases = 0;
   int64_t variants = 0;  ///< that ran
   int64_t variants_total = 0;

@@ -11,6 +11,7 @@
 #include "fuzz/log.hpp"
 #include "fuzz/program.hpp"
 #include "fuzz/smoke_cases.hpp"
+#include "fuzz/stop_signals.hpp"
 #include "fuzz/workers.hpp"
 #include "generators/generate.hpp"
 
@@ -24,6 +25,7 @@ class CoverRun {
  public:
   CoverRun(const Options& options, const ContractPtr& contract)
       : options_(options), contracts_{contract}, cases_(contracts_, options.seed) {
+    if (!cases_.errors().empty()) throw InputError(cases_.errors().begin()->second);
     last_ = options.cases.value_or(options.seconds ? INT64_MAX : kDefaultCases);
   }
 
@@ -47,8 +49,13 @@ class CoverRun {
       variants.merge(part.variants);
     });
     end_progress();
+    report.interrupted = StopSignals::asked();
+    Workbench bench(options_.device);
+    Checker& checker = bench.checker(contract());
     for (const FindingSet::Entry& entry : findings.sorted()) {
       report.findings.push_back(entry.finding);
+      if (entry.finding.kind == "mismatch" || entry.finding.kind == "property")
+        checker.locate(checker.check(entry.finding.the_case), report.findings.back());
     }
     report.variants = static_cast<int64_t>(variants.size());
     tally.report(contract().source.path, report);
@@ -77,13 +84,15 @@ class CoverRun {
     Checker& checker = bench.checker(contract());
     RunOptions run = case_options();
     run.every_result = true;
-    while (!failed_) {
+    while (!failed_ && !StopSignals::asked()) {
       const int64_t order = next_++;
       if (order >= last_ || (options_.seconds && spent() >= *options_.seconds)) return;
       try {
         const Case c = cases_.at(order).the_case;
         add(c, checker.check(c, run), order, part);
       } catch (...) {
+        // Ctrl-C ends a compiler too: what it says then is no error of the kernel.
+        if (StopSignals::asked()) return;
         failed_ = true;  // the first error ends the run; the others stop at once
         throw;
       }
@@ -121,8 +130,13 @@ Exit run_cover(const Options& options, Streams streams) {
   }
   const ContractPtr contract = load_kernels(options.kernels).front();
   log_info(opening(options, "cover", 1));
+  const StopSignals signals;
   const CoverReport report = CoverRun(options, contract).run();
   if (report.cases == 0) {
+    if (report.interrupted) {
+      log_info("interrupted before a case had run: nothing is known");
+      return Exit::interrupted;
+    }
     throw InputError({}, "cover: the time was over before a case had run: nothing is known");
   }
   if (!options.html.empty()) {

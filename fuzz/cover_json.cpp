@@ -58,6 +58,7 @@ std::string cover_json(const CoverReport& report) {
             {"skipped_by_reason", report.skipped},
             {"totals", counts_json(report.totals)},
             {"files", Json::array()},
+            {"interrupted", report.interrupted},
             {"exit", static_cast<int>(report.exit())}};
   for (const Finding& finding : report.findings) {
     json["findings"].push_back(finding_json(finding, ""));

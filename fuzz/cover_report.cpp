@@ -120,10 +120,10 @@ std::string cover_text(const CoverReport& report) {
     text += counted(static_cast<int64_t>(report.findings.size()), "finding") + " on the way: `" +
             program_name() + " smoke " + shell_word(report.contract) + "` shows what\n";
   }
-  return text + counted(report.cases, "case") + " of " + report.kernel + ", " +
-         std::to_string(report.variants) + " of " + counted(report.variants_total, "variant") +
-         " reached, in " + format_text("%.1f s, seed ", report.seconds) +
-         std::to_string(report.seed) + "\n";
+  return text + (report.interrupted ? "interrupted: " : "") + counted(report.cases, "case") +
+         " of " + report.kernel + ", " + std::to_string(report.variants) + " of " +
+         counted(report.variants_total, "variant") + " reached, in " +
+         format_text("%.1f s, seed ", report.seconds) + std::to_string(report.seed) + "\n";
 }
 
 }  // namespace assay

@@ -150,6 +150,7 @@ int64_t CoverReport::skipped_cases() const {
 
 Exit CoverReport::exit() const {
   if (!findings.empty()) return Exit::findings;
+  if (interrupted) return Exit::interrupted;
   return skipped.empty() ? Exit::clean : Exit::skipped;
 }
 

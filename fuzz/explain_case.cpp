@@ -312,7 +312,7 @@ std::string explain_case(Checker& checker, const Case& c, const CheckResult& res
     checker.locate(result, f);
     text += finding_text(f);
   }
-  if (result.outcome == Outcome::skipped) text += "skipped: " + result.skipped + "\n";
+  if (result.outcome == Outcome::skipped) text += skipped_text(result) + "\n";
   if (result.outcome == Outcome::pass) text += c.kernel + ": pass\n";
   text += "\n" + case_text(c, result);
   const bool judged = result.outcome != Outcome::skipped || result.verdict.no_bound > 0;

@@ -23,12 +23,16 @@ bool is_contract_path(const std::string& text) {
 
 std::string absolute(const std::string& path) { return fs::absolute(path).lexically_normal(); }
 
-ContractPtr load(const std::string& path) {
+void check_is_file(const std::string& path) {
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) {
     throw InputError({path}, "is a folder, expected a contract file (NAME.toml)");
   }
   if (!fs::exists(path, ignored)) throw InputError({path}, "no such contract file");
+}
+
+ContractPtr load(const std::string& path) {
+  check_is_file(path);
   return std::make_shared<const Contract>(load_contract(absolute(path)));
 }
 
@@ -40,13 +44,19 @@ std::vector<std::string> known_names() {
   return names;
 }
 
-ContractPtr load_by_name(const std::string& kernel) {
+/// "" when no folder has it.
+std::string path_by_name(const std::string& kernel) {
   std::error_code ignored;
   for (const std::string& folder : kernel_folders()) {
     const std::string path = folder + "/" + kernel + ".toml";
-    if (fs::is_regular_file(path, ignored)) return load(path);
+    if (fs::is_regular_file(path, ignored)) return path;
   }
-  return nullptr;
+  return "";
+}
+
+ContractPtr load_by_name(const std::string& kernel) {
+  const std::string path = path_by_name(kernel);
+  return path.empty() ? nullptr : load(path);
 }
 
 /// A contract of that name in one folder: by its file's name first, then by its content.
@@ -143,22 +153,33 @@ std::vector<std::string> contract_files(const std::string& folder) {
   return files_ending(folder, ".toml");
 }
 
-std::vector<ContractPtr> load_kernels(const std::vector<std::string>& names) {
-  std::vector<ContractPtr> contracts;
+LoadedKernels load_each(const std::vector<std::string>& names) {
+  LoadedKernels loaded;
   for (const std::string& name : names.empty() ? known_names() : names) {
     const std::string ending = fs::path(name).extension();
     if (ending == ".cu" || ending == ".ptx" || ending == ".py" || ending == ".case")
       throw unknown_kernel(name);
-    ContractPtr contract = is_contract_path(name) ? load(name) : load_by_name(name);
-    if (!contract) throw unknown_kernel(name);
-    contracts.push_back(std::move(contract));
+    const std::string path = is_contract_path(name) ? name : path_by_name(name);
+    if (path.empty()) throw unknown_kernel(name);
+    check_is_file(path);
+    try {
+      loaded.contracts.push_back(load(path));
+    } catch (const InputError& error) {
+      loaded.unread.push_back({fs::path(path).stem(), absolute(path), error});
+    }
   }
-  if (contracts.empty()) {
+  if (loaded.contracts.empty() && loaded.unread.empty()) {
     const std::vector<std::string> folders = kernel_folders();
     throw InputError({folders.empty() ? "" : folders.front()}, "no contract files here");
   }
-  check_names_differ(contracts);
-  return contracts;
+  check_names_differ(loaded.contracts);
+  return loaded;
+}
+
+std::vector<ContractPtr> load_kernels(const std::vector<std::string>& names) {
+  LoadedKernels loaded = load_each(names);
+  if (!loaded.unread.empty()) throw InputError(loaded.unread.front().error);
+  return std::move(loaded.contracts);
 }
 
 std::vector<std::string> namesakes(const Contract& contract) {

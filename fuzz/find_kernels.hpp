@@ -7,6 +7,7 @@
 
 #include "generators/case.hpp"
 #include "kernels_under_test/contract.hpp"
+#include "kernels_under_test/input_error.hpp"
 
 namespace assay {
 
@@ -26,6 +27,22 @@ std::vector<std::string> contract_files(const std::string& folder);
 /// Loads the contracts that `names` mean: kernel names, or paths of contract files anywhere. None:
 /// all of kernel_folders(). Throws InputError (nearest name for an unknown one).
 std::vector<ContractPtr> load_kernels(const std::vector<std::string>& names);
+
+/// A contract that has an error.
+struct UnreadContract {
+  std::string kernel;  ///< by its file's name
+  std::string path;
+  InputError error;
+};
+
+struct LoadedKernels {
+  std::vector<ContractPtr> contracts;
+  std::vector<UnreadContract> unread;
+};
+
+/// The same, but a contract with an error does not keep the others from being loaded. Throws
+/// InputError for names that mean no contract.
+LoadedKernels load_each(const std::vector<std::string>& names);
 
 /// Other contract files beside this one whose kernel has the same name.
 std::vector<std::string> namesakes(const Contract& contract);

@@ -13,12 +13,14 @@
 #include <tuple>
 
 #include "fuzz/text_table.hpp"
+#include "kernels_under_test/input_error.hpp"
 
 namespace assay {
 
 namespace fs = std::filesystem;
 
 namespace {
+constexpr int kLastRule = 24;  // oracles/RULES.md
 constexpr const char* kStep = "led there: ";
 constexpr const char* kStoredAt = "the worst element is stored at ";
 constexpr const char* kOrigin = "the value is first read at ";
@@ -89,6 +91,7 @@ std::vector<std::string> finding_comments(const std::string& found_by, const Fin
 }
 
 void read_places(const std::vector<std::string>& comments, Finding& finding) {
+  finding.unstored = finding.message.find(kNoneStored) != std::string::npos;
   for (const std::string& comment : comments) {
     if (comment.starts_with(kStep)) {
       Step step;
@@ -104,10 +107,30 @@ void read_places(const std::vector<std::string>& comments, Finding& finding) {
   }
 }
 
+std::vector<std::string> cause_comment(const CheckResult& result, const Finding& finding) {
+  const std::string first = first_cause(result, finding);
+  if (first.empty()) return {};
+  return {kCauseComment + first};
+}
+
 void make_folder(const std::string& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) throw InputError({folder}, "cannot make this folder: " + error.message());
+}
+
+void check_folder(const std::string& folder) {
+  std::error_code error;
+  fs::path nearest = fs::absolute(folder, error).lexically_normal();
+  while (!fs::exists(nearest, error) && nearest.has_relative_path())
+    nearest = nearest.parent_path();
+  const auto fail = [&](int number) {
+    throw InputError({folder}, std::string("cannot write here: ") + std::strerror(number));
+  };
+  if (!fs::is_directory(nearest, error)) fail(ENOTDIR);
+  std::string probe = (nearest / ".assay-XXXXXX").string();
+  if (mkdtemp(probe.data()) == nullptr) fail(errno);
+  rmdir(probe.c_str());
 }
 
 void write_file(const std::string& path, const std::string& content) {
@@ -134,6 +157,45 @@ void write_file(const std::string& path, const std::string& content) {
   }
   if (close(file) != 0) fail(errno);
   if (!special && rename(temporary.c_str(), path.c_str()) != 0) fail(errno);
+}
+
+namespace {
+
+/// The kind or the rule of a record that there is not, and what there is; "" where both are known.
+std::string unknown_record(const Recorded& recorded) {
+  const std::vector<std::string> judged{"mismatch", "unwritten", "undecided"};
+  std::vector<std::string> kinds = checker_kinds();
+  kinds.insert(kinds.end(), judged.begin(), judged.end());
+  kinds.push_back("property");
+  const auto has = [](const std::vector<std::string>& all, const std::string& one) {
+    return std::find(all.begin(), all.end(), one) != all.end();
+  };
+  if (!has(kinds, recorded.kind)) {
+    const std::string near = nearest_name(recorded.kind, kinds);
+    return "unknown kind '" + recorded.kind + "'" +
+           (near.empty() ? "" : " (did you mean '" + near + "'?)") + "; there are " + joined(kinds);
+  }
+  if (!has(judged, recorded.kind) || recorded.rule.empty()) return "";
+  const char* digits = recorded.rule.c_str() + 1;
+  const int number = std::atoi(digits);
+  if (recorded.rule == "R" + std::to_string(number) && number >= 1 && number <= kLastRule)
+    return "";
+  return "unknown rule '" + recorded.rule + "'; the judge's are R1 to R" +
+         std::to_string(kLastRule);
+}
+
+}  // namespace
+
+Case read_case(const std::string& path) {
+  const std::string text = read_text(path);
+  Case c = parse_case(text, path);
+  const std::string unknown = c.recorded.kind.empty() ? "" : unknown_record(c.recorded);
+  if (unknown.empty()) return c;
+  std::istringstream lines(text);
+  std::string line;
+  int number = 1;
+  while (std::getline(lines, line) && !line.starts_with("recorded ")) ++number;
+  throw InputError({path, number, 1}, unknown);
 }
 
 std::string read_text(const std::string& path) {

@@ -2,7 +2,6 @@
 // slices of time, books what they gave, and ends with a short list of distinct findings.
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <ostream>
 #include <thread>
 
@@ -29,16 +28,6 @@ constexpr double kSliceSeconds = 10;  // less in a run too short for a slice a k
 constexpr double kGraceSeconds = 120;
 constexpr int kMemoryLimitMiB = 4096;
 
-std::string last_line(const std::string& path) {
-  std::ifstream in(path);
-  std::string last;
-  for (std::string line; std::getline(in, line);) {
-    if (!line.empty()) last = line;
-  }
-  const std::string prefix = "assay: ";
-  return last.starts_with(prefix) ? last.substr(prefix.size()) : last;
-}
-
 FuzzFolders folders_of(const Options& options) {
   return {options.out.empty() ? "out/fuzz" : options.out};
 }
@@ -46,13 +35,23 @@ FuzzFolders folders_of(const Options& options) {
 class Overnight {
  public:
   /// `notes`: lines for the report, by kernel.
-  Overnight(const Options& options, std::vector<ContractPtr> contracts,
+  Overnight(const Options& options, std::vector<ContractPtr> contracts, FuzzState saved,
             std::map<std::string, std::vector<std::string>> notes)
-      : options_(options), contracts_(std::move(contracts)), notes_(std::move(notes)) {
+      : options_(options),
+        contracts_(std::move(contracts)),
+        notes_(std::move(notes)),
+        saved_(std::move(saved)) {
     folders_ = folders_of(options);
-    prepare_folders(folders_, contracts_);
-    saved_ = read_state(folders_);
-    for (const ContractPtr& contract : contracts_) state_[contract->name] = saved_[contract->name];
+    for (const ContractPtr& contract : contracts_) {
+      try {
+        prepare_folders(folders_, {contract});
+      } catch (const InputError& error) {
+        errors_.emplace(contract->name, error);  // it admits no case
+      }
+      state_[contract->name] = saved_[contract->name];
+      state_[contract->name].contract = contract->path;
+    }
+    save();
     for (int i = 0; i < worker_count(options); ++i) {
       slots_.push_back(std::make_unique<WorkerSlot>(folders_.slot(i)));
     }
@@ -86,7 +85,7 @@ class Overnight {
     return std::min(kSliceSeconds, 0.8 * *options_.seconds * workers / double(contracts_.size()));
   }
   bool over() const {
-    if (StopSignals::asked() || left() <= 0) return true;
+    if (StopSignals::asked() || left() <= 0 || errors_.size() == contracts_.size()) return true;
     return options_.cases && executions() >= *options_.cases;
   }
 
@@ -129,7 +128,9 @@ class Overnight {
     }
     WorkerProcess& worker = workers_[i];
     worker.most_cases = options_.cases ? share_of_cases() : 0;
-    worker.kernel = next_kernel(state_, running);
+    FuzzState able = state_;
+    for (const auto& [kernel, error] : errors_) able.erase(kernel);
+    worker.kernel = next_kernel(able, running);
     worker.slice_seconds = std::max(1.0, std::min(slice_seconds(), left()));
     worker.kept_before = files_in(folders_.corpus(worker.kernel));
     worker.log = folders_.log(static_cast<int>(i));
@@ -183,7 +184,7 @@ class Overnight {
     spent_[worker.kernel] += seconds;
     cases_[worker.kernel] += slots_[i]->executions();
     book_slice(kernel, seconds, files_in(folders_.corpus(worker.kernel)) - worker.kept_before);
-    if (end == WorkerEnd::bad_input) throw InputError({}, last_line(worker.log));
+    if (end == WorkerEnd::bad_input) errors_.emplace(worker.kernel, error_in_log(worker.log));
     if (end == WorkerEnd::missing) throw MissingDependency(last_line(worker.log));
     if (end == WorkerEnd::died) record_fault(i, reason);
     if (enforce_disk_cap(folders_, options_.max_disk_bytes) > 0) {
@@ -259,6 +260,7 @@ class Overnight {
   std::map<std::string, double> spent_;
   std::map<std::string, int64_t> cases_;
   std::map<std::string, KernelReport> tallies_;
+  std::map<std::string, InputError> errors_;  ///< of kernels that cannot be run
   int64_t executions_ = 0;
   int64_t slices_ = 0;
   SteadyClock::time_point start_ = SteadyClock::now();
@@ -311,12 +313,17 @@ Report Overnight::report() const {
     if (const auto at = spent_.find(contract->name); at != spent_.end())
       kernel.seconds = at->second;
     if (kernel.variants.empty()) kernel.variants = corpus_variants(folders_, contract->name);
-    if (kernel.cases == 0) kernel.notes.insert("no case ran: the run ended before its turn");
+    if (const auto at = errors_.find(contract->name); at != errors_.end())
+      kernel.error = at->second;
+    if (kernel.cases == 0 && !kernel.error)
+      kernel.notes.insert("no case ran: the run ended before its turn");
     if (const auto at = notes_.find(contract->name); at != notes_.end())
       kernel.notes.insert(at->second.begin(), at->second.end());
-    note_properties(*contract, kernel);
-    note_reach(*contract, kernel);
-    note_arguments(*contract, kernel);
+    if (!kernel.error) {
+      note_properties(*contract, kernel);
+      note_reach(*contract, kernel);
+      note_arguments(*contract, kernel);
+    }
     std::error_code ignored;
     std::vector<std::string> files;
     for (const auto& entry :
@@ -325,7 +332,13 @@ Report Overnight::report() const {
     }
     std::sort(files.begin(), files.end());
     std::vector<FiledFinding> filed;
-    for (const std::string& file : files) filed.push_back(read_finding(file, *contract));
+    for (const std::string& file : files) {
+      try {
+        filed.push_back(read_finding(file, *contract));
+      } catch (const InputError&) {
+        // `damaged_files` has named it.
+      }
+    }
     group_by_cause(filed);
     std::move(filed.begin(), filed.end(), std::back_inserter(report.findings));
     report.kernels.push_back(std::move(kernel));
@@ -355,17 +368,29 @@ std::string how_long(const Options& options) {
 
 Exit run_fuzz(const Options& options, Streams streams) {
   make_device(options.device);
-  std::vector<ContractPtr> contracts = load_kernels(options.kernels);
-  log_info(opening(options, "fuzz", contracts.size()) + ", " +
+  const LoadedKernels loaded = load_each(options.kernels);
+  log_info(opening(options, "fuzz", loaded.contracts.size() + loaded.unread.size()) + ", " +
            counted(worker_count(options), "worker") + how_long(options));
   const StopSignals signals;
-  auto fixed = set_fixed_aside(folders_of(options), contracts, options.device);
+  const FuzzFolders folders = folders_of(options);
+  make_folder(folders.root);
+  const FolderLock lock(folders.lock());
+  FuzzState state = read_state(folders);
+  check_same_contracts(state, folders, loaded.contracts);
+  for (const ContractPtr& contract : loaded.contracts) {
+    const std::string damaged = damaged_files(folders, contract->name);
+    if (!damaged.empty()) log_warning(damaged + "; left out");
+  }
+  auto fixed = set_fixed_aside(folders, loaded.contracts, options.device);
   for (const auto& [kernel, lines] : fixed) {
     for (const std::string& line : lines) log_info(kernel + ": " + line);
   }
-  Overnight overnight(options, std::move(contracts), std::move(fixed));
+  Overnight overnight(options, loaded.contracts, std::move(state), std::move(fixed));
   overnight.run();
-  return conclude(overnight.report(), options, streams);
+  Report report = overnight.report();
+  for (const UnreadContract& unread : loaded.unread)
+    report.kernels.push_back(unread_report(unread));
+  return conclude(report, options, streams);
 }
 
 }  // namespace assay

@@ -27,6 +27,10 @@ Json step_json(const Step& step) {
 
 }  // namespace
 
+Json error_json(const InputError& error) {
+  return {{"file", error.where().file}, {"line", error.where().line}, {"message", error.what()}};
+}
+
 Json finding_json(const Finding& finding, const std::string& case_file) {
   Json row{{"kernel", finding.kernel},
            {"kind", finding.kind},
@@ -165,6 +169,7 @@ Json kernel_json(const KernelReport& kernel) {
   row["properties"] = Json::object();
   for (const auto& [property, count] : kernel.properties) row["properties"][property] = count;
   row["notes"] = kernel.notes;
+  if (kernel.error) row["error"] = error_json(*kernel.error);
   return row;
 }
 
@@ -178,7 +183,9 @@ std::string json_report(const Report& report) {
            {"variants_total", report.variants_total()},
            {"findings", Json::array()},
            {"skipped", report.skipped_cases()},
+           {"interrupted", report.interrupted},
            {"exit", static_cast<int>(report.exit())}};
+  if (report.not_written) out["not_written"] = error_json(*report.not_written);
   for (const FiledFinding& filed : report.findings) {
     Json row = finding_json(filed.finding, filed.case_file);
     row["seen"] = filed.seen;

@@ -10,6 +10,8 @@
 #include "compilers/request.hpp"
 #include "fuzz/emulator_support.hpp"
 #include "fuzz/findings.hpp"
+#include "fuzz/log.hpp"
+#include "fuzz/stop_signals.hpp"
 #include "fuzz/text_table.hpp"
 #include "generators/pairwise.hpp"
 #include "generators/reach.hpp"
@@ -265,6 +267,8 @@ std::vector<Lint> variants_that_fail(const Contract& contract) {
   std::vector<Failure> failures;           // in the order in which they are met
   std::map<std::string, size_t> by_place;  // an error names types and values, which differ
   for (const Variant& variant : pairwise_variants(contract)) {
+    if (StopSignals::asked()) break;
+    const SlowStep slow(contract.name + ": still compiling");
     try {
       for (size_t launch = 0; launch < contract.launches.size(); ++launch) {
         compile(contract, variant, static_cast<int>(launch));

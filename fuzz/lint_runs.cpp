@@ -3,7 +3,9 @@
 #include <set>
 
 #include "fuzz/lint.hpp"
+#include "fuzz/log.hpp"
 #include "fuzz/report.hpp"
+#include "fuzz/stop_signals.hpp"
 #include "fuzz/text_table.hpp"
 #include "generators/generate.hpp"
 #include "kernels_under_test/variants.hpp"
@@ -67,7 +69,7 @@ struct Trial {
   std::vector<Lint> refused;  ///< a case that could not be run at all
   std::vector<Case> failed;
 
-  void add(const Case& c, const CheckResult& result) {
+  void add(Checker& checker, const Case& c, const CheckResult& result) {
     counts.add(c, result, 0);
     for (const std::string& line : result.verdict.missing_policies) policies.insert(line);
     for (const Finding& f : result.findings) {
@@ -79,7 +81,9 @@ struct Trial {
     ++failing;
     failed.push_back(c);
     const Finding& first = result.findings.front();
-    ++findings.try_emplace(first.identity(), 0, first).first->second.first;
+    const auto [at, fresh] = findings.try_emplace(first.identity(), 0, first);
+    ++at->second.first;
+    if (fresh) checker.locate(result, at->second.second);
   }
 };
 
@@ -87,9 +91,13 @@ Trial run_trial(const Contract& contract, const std::vector<Case>& cases) {
   Trial trial;
   const std::unique_ptr<Device> device = make_ptx_device();
   Checker checker(contract, *device);
-  for (const Case& c : cases) {
+  for (size_t i = 0; i < cases.size() && !StopSignals::asked(); ++i) {
+    const Case& c = cases[i];
+    log_progress(contract.name + ": case " + std::to_string(i + 1) + " of " +
+                 std::to_string(cases.size()) + (trial.failing > 0 ? ", " : "") +
+                 (trial.failing > 0 ? std::to_string(trial.failing) + " failed" : ""));
     try {
-      trial.add(c, checker.check(c));
+      trial.add(checker, c, checker.check(c));
     } catch (const InputError& error) {
       trial.refused.push_back({error.where(), "run", without_place(error)});
       break;
@@ -119,10 +127,11 @@ void add_failing(const Contract& contract, Trial& trial, std::vector<Lint>& out)
   for (const std::string& note : trial.counts.notes) {
     if (!before.contains(note)) message += "; " + note;
   }
-  out.push_back({{f.file, f.line}, "fails", message});
+  out.push_back({{f.shown_file(), f.shown_line()}, "fails", message});
 }
 
 void add_unjudged(const Contract& contract, const Trial& trial, std::vector<Lint>& out) {
+  if (StopSignals::asked()) return;  // others might have been
   if (trial.counts.judged > 0 || trial.failing > 0 || trial.counts.skipped_cases() > 0) return;
   std::string message = "no element of " + counted(trial.counts.cases, "case") + " was judged";
   SourceLocation where =
@@ -262,10 +271,13 @@ std::vector<std::string> outcomes_of(const Contract& contract, const std::vector
   const std::unique_ptr<Device> device = make_ptx_device();
   Checker checker(contract, *device);
   for (const Case& c : cases) {
+    if (StopSignals::asked()) break;
+    log_progress(contract.name + ": example case " + std::to_string(out.size() + 1));
     try {
       const CheckResult result = checker.check(c);
       if (!result.findings.empty()) {
-        const Finding& f = result.findings.front();
+        Finding f = result.findings.front();
+        checker.locate(result, f);
         out.push_back("fails: " + f.kind + ": " + f.message);
       } else {
         out.push_back(result.outcome == Outcome::skipped ? "is not judged: " + result.skipped

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <iostream>
 #include <memory>
+#include <utility>
 
 namespace assay {
 
@@ -27,12 +28,20 @@ Log& current() {
   return log;
 }
 
+/// Around everything that touches `current()`: a slow step speaks from a thread of its own.
+std::recursive_mutex& guard() {
+  static std::recursive_mutex mutex;
+  return mutex;
+}
+
+constexpr auto kSlow = std::chrono::seconds(4);
 constexpr auto kTerminalPeriod = std::chrono::milliseconds(200);
 constexpr auto kLogPeriod = std::chrono::seconds(10);
 
 }  // namespace
 
 LogTo::LogTo(std::ostream& stream) {
+  const std::lock_guard lock(guard());
   Log& log = current();
   auto sink = std::make_shared<spdlog::sinks::ostream_sink_mt>(stream, true);
   log.logger = std::make_shared<spdlog::logger>("assay", sink);
@@ -45,21 +54,25 @@ LogTo::LogTo(std::ostream& stream) {
 }
 
 LogTo::~LogTo() {
+  const std::lock_guard lock(guard());
   end_progress();
   current() = {};
 }
 
 void log_info(const std::string& line) {
+  const std::lock_guard lock(guard());
   end_progress();
   if (current().logger) current().logger->info(line);
 }
 
 void log_warning(const std::string& line) {
+  const std::lock_guard lock(guard());
   end_progress();
   if (current().logger) current().logger->warn("warning: {}", line);
 }
 
 void log_progress(const std::string& line) {
+  const std::lock_guard lock(guard());
   Log& log = current();
   const auto now = SteadyClock::now();
   if (!log.logger || now < log.next_progress) return;
@@ -74,10 +87,26 @@ void log_progress(const std::string& line) {
 }
 
 void end_progress() {
+  const std::lock_guard lock(guard());
   Log& log = current();
   if (!log.open_line) return;
   *log.stream << "\r\033[K" << std::flush;
   log.open_line = false;
+}
+
+SlowStep::SlowStep(std::string line)
+    : watcher_([this, line = std::move(line)] {
+        std::unique_lock lock(mutex_);
+        if (!ended_.wait_for(lock, kSlow, [this] { return over_; })) log_info(line);
+      }) {}
+
+SlowStep::~SlowStep() {
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  ended_.notify_all();
+  watcher_.join();
 }
 
 }  // namespace assay

@@ -131,6 +131,8 @@ void settle(const RawOptions& raw, Options& o) {
   if (o.json && !raw.format.empty()) {
     throw InputError({}, "--json and --format " + raw.format + " are two ways to print: give one");
   }
+  if (o.command == Command::check && format->second == Format::junit)
+    throw InputError({}, "unknown format 'junit'; check prints text, github");
   o.format = format->second;
   if (!raw.seed.empty()) o.seed = parse_seed("--seed", raw.seed);
   if (!raw.adversarial.empty()) o.adversarial = parse_seed("--adversarial", raw.adversarial);
@@ -187,7 +189,9 @@ void add_options(CLI::App& app, const CommandRow& row, Options& o, RawOptions& r
     if (option == "--json") app.add_flag(option, o.json, "Print one JSON object");
     if (option == "--html") app.add_option(option, o.html, "File for one page of the same");
     if (option == "--format")
-      app.add_option(option, raw.format, "text, github (annotations) or junit (XML)");
+      app.add_option(option, raw.format,
+                     command == Command::check ? "text or github (annotations)"
+                                               : "text, github (annotations) or junit (XML)");
     if (option == "--out") app.add_option(option, o.out, out_help(command));
     if (option == "--max-disk") app.add_option(option, raw.max_disk, "Cap for --out: 500M, 10G");
     if (option == "--only")

@@ -17,9 +17,10 @@ enum class Format { text, github, junit };
 enum class Exit : int {
   clean = 0,
   findings = 1,
-  bad_input = 2,  ///< bad usage or input; one line on stderr
-  missing = 3,    ///< a device or dependency is not there
-  skipped = 4,    ///< some cases skipped as unsupported, none failed
+  bad_input = 2,      ///< bad usage or input; one line on stderr
+  missing = 3,        ///< a device or dependency is not there
+  skipped = 4,        ///< some cases skipped as unsupported, none failed
+  interrupted = 130,  ///< ended by SIGINT or SIGTERM without a finding; 128 + SIGINT, as shells say
 };
 
 inline constexpr uint64_t kDefaultSeed = 20240229;  ///< any fixed number serves

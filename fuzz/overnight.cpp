@@ -1,11 +1,21 @@
 #include "fuzz/overnight.hpp"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <sstream>
+#include <thread>
 
 #include "fuzz/findings.hpp"
+#include "fuzz/log.hpp"
 #include "fuzz/starting_cases.hpp"
+#include "fuzz/text_table.hpp"
 #include "generators/generate.hpp"
 
 namespace assay {
@@ -47,12 +57,67 @@ void prepare_folders(const FuzzFolders& folders, const std::vector<ContractPtr>&
   }
 }
 
+FolderLock::FolderLock(const std::string& path) {
+  descriptor_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (descriptor_ < 0)
+    throw InputError({path}, std::string("cannot write: ") + std::strerror(errno));
+  // A run that was just killed may hold it for a moment.
+  for (int wait = 0; flock(descriptor_, LOCK_EX | LOCK_NB) != 0; ++wait) {
+    if (wait < 100) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      continue;
+    }
+    close(descriptor_);
+    throw InputError({fs::path(path).parent_path()},
+                     "another run of assay fuzz is writing here: give another --out");
+  }
+}
+
+FolderLock::~FolderLock() { close(descriptor_); }
+
+void check_same_contracts(const FuzzState& state, const FuzzFolders& folders,
+                          const std::vector<ContractPtr>& contracts) {
+  for (const ContractPtr& contract : contracts) {
+    const auto at = state.find(contract->name);
+    if (at == state.end() || at->second.contract.empty()) continue;
+    std::error_code ignored;
+    const fs::path before = at->second.contract;
+    if (!fs::exists(before, ignored) || fs::equivalent(before, contract->path, ignored)) continue;
+    throw InputError({contract->path}, "kernel '" + contract->name + "' in " + folders.root +
+                                           " is that of " + before.string() +
+                                           ": give another --out, or delete the folder");
+  }
+}
+
+std::string damaged_files(const FuzzFolders& folders, const std::string& kernel) {
+  std::string first;
+  int64_t more = 0;
+  for (const std::string& folder : {folders.corpus(kernel), folders.findings(kernel)}) {
+    std::vector<std::string> files;
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+      if (entry.is_regular_file(ignored)) files.push_back(entry.path());
+    }
+    std::sort(files.begin(), files.end());
+    for (const std::string& file : files) {
+      try {
+        load_case(file);
+      } catch (const InputError& error) {
+        more += first.empty() ? 0 : 1;
+        if (first.empty()) first = error.what();
+      }
+    }
+  }
+  return first + (more > 0 ? "; and " + counted(more, "more file") : "");
+}
+
 FuzzState read_state(const FuzzFolders& folders) {
   FuzzState state;
   if (!fs::exists(folders.state())) return state;
   std::istringstream in(read_text(folders.state()));
   std::string line;
   std::getline(in, line);
+  std::string problem;
   if (line != kStateHeader) {
     throw InputError({folders.state(), 1, 1}, std::string("expected '") + kStateHeader + "'");
   }
@@ -61,10 +126,19 @@ FuzzState read_state(const FuzzFolders& folders) {
     std::string kernel;
     KernelState k;
     if (!(words >> kernel >> k.executions >> k.skipped >> k.faults >> k.seconds >> k.recent_rate)) {
-      throw InputError({folders.state(), number, 1},
-                       "expected: kernel, executions, skipped, faults, seconds, recent rate");
+      if (problem.empty()) {
+        problem = folders.state() + ":" + std::to_string(number) +
+                  ": expected kernel, executions, skipped, faults, seconds, recent rate, contract";
+      }
+      continue;
     }
+    words >> std::ws;
+    std::getline(words, k.contract);
     state[kernel] = k;
+  }
+  if (!problem.empty()) {
+    log_warning(problem +
+                ": what it says is left out; the corpus and the findings are as they were");
   }
   return state;
 }
@@ -74,7 +148,7 @@ void write_state(const FuzzFolders& folders, const FuzzState& state) {
   out << kStateHeader << "\n";
   for (const auto& [kernel, k] : state) {
     out << kernel << " " << k.executions << " " << k.skipped << " " << k.faults << " " << k.seconds
-        << " " << k.recent_rate << "\n";
+        << " " << k.recent_rate << " " << k.contract << "\n";
   }
   write_file(folders.state(), out.str());
 }
@@ -118,7 +192,7 @@ std::set<std::string> corpus_variants(const FuzzFolders& folders, const std::str
     try {
       variants.insert(load_case(entry.path()).variant().text());
     } catch (const InputError&) {
-      // libFuzzer keeps inputs that are no cases, too.
+      // `damaged_files` names it.
     }
   }
   return variants;

@@ -18,6 +18,7 @@ struct KernelState {
   int64_t faults = 0;      ///< workers that died
   double seconds = 0;      ///< worker time spent
   double recent_rate = 0;  ///< kept inputs a second, halved with each slice
+  std::string contract;    ///< path of the one that its corpus and findings are of; "": not known
 };
 using FuzzState = std::map<std::string, KernelState>;
 
@@ -34,13 +35,36 @@ struct FuzzFolders {
   }
   std::string log(int worker) const { return root + "/workers/" + std::to_string(worker) + ".log"; }
   std::string state() const { return root + "/state.txt"; }
+  std::string lock() const { return root + "/lock"; }
 };
 
 /// Makes the folders; puts the covering cases and the tree's corpus/KERNEL/{seeds,regressions} into
 /// a corpus that is empty.
 void prepare_folders(const FuzzFolders& folders, const std::vector<ContractPtr>& contracts);
 
+/// Held while a run writes in a folder. Throws InputError when another run holds it.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::string& path);
+  ~FolderLock();
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int descriptor_ = -1;
+};
+
+/// Throws InputError when the folder has results of another contract that names its kernel alike:
+/// its findings would pass for fixed. One that is no longer there has moved.
+void check_same_contracts(const FuzzState& state, const FuzzFolders& folders,
+                          const std::vector<ContractPtr>& contracts);
+
+/// "corpus/k/x.case:3: ...; 2 more files": corpus inputs and findings that are no cases; "" without
+/// any.
+std::string damaged_files(const FuzzFolders& folders, const std::string& kernel);
+
 /// Reads OUT/state.txt; empty when there is none. Throws InputError for a file that is no state.
+/// Lines that are damaged are left out, and a warning names the first.
 FuzzState read_state(const FuzzFolders& folders);
 void write_state(const FuzzFolders& folders, const FuzzState& state);
 

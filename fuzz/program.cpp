@@ -1,5 +1,6 @@
 #include "fuzz/program.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <new>
@@ -102,8 +103,14 @@ std::string opening(const Options& options, const char* command, size_t kernels)
 }
 
 Exit conclude(const Report& report, const Options& options, Streams streams) {
-  print_report(report, options, streams);
-  if (report.exit() != Exit::bad_input) return report.exit();
+  const std::vector<InputError> errors = report.errors();
+  const bool none_ran = std::all_of(report.kernels.begin(), report.kernels.end(),
+                                    [](const auto& k) { return k.error && k.cases == 0; });
+  const bool is_text = !options.json && options.format == Format::text;
+  // An empty table above one error would hide it.
+  if (!is_text || !none_ran || report.kernels.empty()) print_report(report, options, streams);
+  for (const InputError& error : errors) streams.err << "assay: " << error.what() << "\n";
+  if (!errors.empty() || report.exit() != Exit::bad_input) return report.exit();
   std::string names;
   for (const std::string& name : unproven(report)) names += (names.empty() ? "" : ", ") + name;
   throw InputError({}, "no element of " + names +

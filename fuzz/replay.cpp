@@ -6,6 +6,8 @@
 
 #include "fuzz/find_kernels.hpp"
 #include "fuzz/findings.hpp"
+#include "fuzz/text_table.hpp"
+#include "fuzz/worker_process.hpp"
 #include "fuzz/workers.hpp"
 
 namespace assay {
@@ -31,12 +33,28 @@ std::vector<std::string> files_below(const std::string& folder) {
   return files;
 }
 
+/// What cmake/ListCorpus.cmake finds in a corpus beside its shelves: it would never run.
+InputError misplaced(const std::string& path) {
+  const std::vector<std::string> shelves{"seeds", "regressions", "open"};
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) {
+    return InputError({path},
+                      "lies on no shelf of this corpus: move it to seeds/, regressions/ or open/");
+  }
+  const std::string near = nearest_name(fs::path(path).filename().string(), shelves);
+  return InputError({path}, "is no shelf of a corpus" +
+                                (near.empty() ? "" : " (did you mean '" + near + "'?)") +
+                                ": expected seeds, regressions, open");
+}
+
 Arguments parse(const std::vector<std::string>& words) {
   Arguments arguments;
   for (size_t i = 0; i < words.size(); ++i) {
     std::error_code ignored;
     if (words[i] == "--contract" && i + 1 < words.size()) {
       arguments.contract = words[++i];
+    } else if (words[i] == "--misplaced" && i + 1 < words.size()) {
+      throw misplaced(words[i + 1]);
     } else if (fs::is_directory(words[i], ignored)) {
       for (std::string& file : files_below(words[i])) arguments.files.push_back(std::move(file));
     } else {
@@ -44,7 +62,12 @@ Arguments parse(const std::vector<std::string>& words) {
     }
   }
   if (arguments.files.empty()) {
-    throw InputError({}, "no case to replay: give case files or folders that hold some");
+    std::string folders;
+    for (const std::string& word : words) {
+      std::error_code ignored;
+      if (fs::is_directory(word, ignored)) folders += (folders.empty() ? "" : ", ") + word;
+    }
+    throw InputError({folders}, "no case to replay: give case files or folders that hold some");
   }
   return arguments;
 }
@@ -66,6 +89,13 @@ class Replay {
     return bench_.checker(*contract).check(c);
   }
 
+  /// What explains a case that was checked, beside this program.
+  std::string command(const Case& c, const std::string& file) const {
+    const std::string key = c.kernel + "|" + fs::path(file).parent_path().string();
+    return shell_word(program_folder() + "/assay") + " repro " + shell_word(file) + " --contract " +
+           shell_word(contracts_.at(key)->path);
+  }
+
  private:
   std::string contract_;
   std::map<std::string, ContractPtr> contracts_;
@@ -77,15 +107,16 @@ Exit replay_all(const Arguments& arguments, std::ostream& out) {
   bool violated = false;
   bool skipped = false;
   for (const std::string& file : arguments.files) {
-    const Case c = parse_case(read_text(file), file);
+    const Case c = read_case(file);
     const CheckResult result = replay.check(c, file);
     if (result.outcome == Outcome::skipped) {
-      out << file << ": skipped: " << result.skipped << "\n";
+      out << file << ": " << skipped_text(result) << "\n";
       skipped = true;
       continue;
     }
     const std::string violation = shelf_violation(c, result, is_open_shelf(file));
     out << file << ": " << (violation.empty() ? "as it should be" : violation) << "\n";
+    if (!violation.empty()) out << "  " << replay.command(c, file) << "\n";
     violated |= !violation.empty();
   }
   if (violated) return Exit::findings;

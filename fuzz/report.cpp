@@ -190,7 +190,7 @@ std::vector<std::string> unproven(const Report& report) {
   std::vector<std::string> names;
   for (const KernelReport& kernel : report.kernels) {
     const bool ran_unjudged = kernel.nothing_judged() || kernel.skipped_cases() > 0;
-    if (kernel.judged == 0 && !ran_unjudged) names.push_back(kernel.kernel);
+    if (kernel.judged == 0 && !ran_unjudged && !kernel.error) names.push_back(kernel.kernel);
   }
   return names;
 }
@@ -212,6 +212,20 @@ void group_by_cause(std::vector<FiledFinding>& findings) {
       return is_placed(f) && is_placed(o) && f.kernel == o.kernel && f.line == o.line &&
              std::filesystem::path(f.file).filename() == std::filesystem::path(o.file).filename();
     };
+    // Wrong values of one store, or of one that is missing, are of one bug whatever rule they
+    // break.
+    const auto both_judged = [&](const Finding& o) {
+      return f.kind == "mismatch" && o.kind == "mismatch" && f.kernel == o.kernel;
+    };
+    const auto same_store = [&](const FiledFinding& other) {
+      const Finding& o = other.finding;
+      return both_judged(o) && f.stored_line > 0 && f.stored_line == o.stored_line &&
+             std::filesystem::path(f.stored_file).filename() ==
+                 std::filesystem::path(o.stored_file).filename();
+    };
+    const auto unstored_too = [&](const FiledFinding& other) {
+      return both_judged(other.finding) && f.unstored && other.finding.unstored;
+    };
     const auto group_with = [&](const auto& matches) {
       return std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
         return std::any_of(group.begin(), group.end(), matches);
@@ -229,6 +243,8 @@ void group_by_cause(std::vector<FiledFinding>& findings) {
     try_group(same_origin, "of the same origin");
     try_group(names_cause, "in the same case");
     try_group(same_line, "at the same line");
+    try_group(same_store, "stored at the same line");
+    try_group(unstored_too, "not stored either");
     if (home == groups.end()) home = groups.emplace(groups.end());
     home->push_back(std::move(filed));
   }
@@ -260,6 +276,23 @@ int64_t Report::causes() const {
   });
 }
 
+std::vector<InputError> Report::errors() const {
+  std::vector<InputError> all;
+  for (const KernelReport& kernel : kernels) {
+    if (kernel.error) all.push_back(*kernel.error);
+  }
+  if (not_written) all.push_back(*not_written);
+  return all;
+}
+
+KernelReport unread_report(const UnreadContract& unread) {
+  KernelReport kernel;
+  kernel.kernel = unread.kernel;
+  kernel.contract = unread.path;
+  kernel.error = unread.error;
+  return kernel;
+}
+
 Exit Report::exit() const {
   if (command == Command::score) {
     const bool sound = std::all_of(pairs.begin(), pairs.end(), [](const PairReport& pair) {
@@ -267,15 +300,20 @@ Exit Report::exit() const {
     });
     const ScoreTotals totals = score_totals(pairs);
     const bool all = totals.found == totals.pairs && totals.enough_as_expected();
-    return sound && all && totals.false_alarms == 0 ? Exit::clean : Exit::findings;
+    const bool missed = totals.found < totals.pairs;
+    if (!sound || missed || totals.false_alarms > 0 || (!all && !interrupted))
+      return Exit::findings;
+    return interrupted ? Exit::interrupted : Exit::clean;
   }
   if (command == Command::list) return Exit::clean;
+  if (!errors().empty()) return Exit::bad_input;
   if (new_findings() > 0) return Exit::findings;
+  if (interrupted) return Exit::interrupted;
   if (proves_nothing()) return Exit::bad_input;
-  const bool searches = command == Command::smoke || command == Command::fuzz;
-  const bool unjudged = searches && std::any_of(kernels.begin(), kernels.end(), [](const auto& k) {
-                          return k.nothing_judged();
-                        });
+  const bool tells =
+      command == Command::smoke || command == Command::fuzz || command == Command::repro;
+  const bool unjudged = tells && std::any_of(kernels.begin(), kernels.end(),
+                                             [](const auto& k) { return k.nothing_judged(); });
   return skipped_cases() > 0 || unjudged ? Exit::skipped : Exit::clean;
 }
 

@@ -10,9 +10,11 @@
 
 #include "fuzz/check_case.hpp"
 #include "fuzz/emulator_support.hpp"
+#include "fuzz/find_kernels.hpp"
 #include "fuzz/options.hpp"
 #include "fuzz/planted_pair.hpp"
 #include "fuzz/sensitivity.hpp"
+#include "kernels_under_test/input_error.hpp"
 #include "kernels_under_test/variants.hpp"
 
 namespace assay {
@@ -82,6 +84,8 @@ struct KernelReport {
   std::map<std::string, int64_t> largest_sizes;     ///< that ran, by size
   std::map<std::string, int64_t> largest_operands;  ///< elements that ran, by operand
   double seconds = 0;                               ///< summed over workers
+  /// Why it could not be run, or not to the end: its contract or its source has an error.
+  std::optional<InputError> error;
 
   std::optional<ListedKernel> listed;          ///< `assay list` only
   std::optional<CalibratedKernel> calibrated;  ///< `assay calibrate` only
@@ -119,7 +123,7 @@ struct FiledFinding {
   bool shrunk = true;     ///< no simpler case fails in the same way; false: a limit came first
   std::string cause;      ///< identity of the first cause in its case when that is another; or ""
   /// Why it has one cause, likely, with the one before it: "in the same case", "at the same line",
-  /// "of the same origin".
+  /// "stored at the same line", "not stored either", "of the same origin".
   std::string with_above;
   std::string flags;  ///< that `repro` needs to show it, " --fmad off"; usually ""
 };
@@ -170,6 +174,10 @@ struct Report {
   std::vector<KernelReport> kernels;
   std::vector<FiledFinding> findings;
   std::vector<PairReport> pairs;  ///< score only
+  int64_t pairs_left_out = 0;     ///< score only: not scored, when it was interrupted
+  bool interrupted = false;       ///< ended by a signal before it was done
+  std::optional<InputError> not_written;  ///< why a finding could not be filed, or be compared with
+                                          ///< those that are known
 
   int64_t cases() const;
   int64_t skipped_cases() const;
@@ -180,6 +188,7 @@ struct Report {
   bool proves_nothing() const;
   int64_t new_findings() const;  ///< without the known ones
   int64_t causes() const;        ///< of them, those that are not `with_above`
+  std::vector<InputError> errors() const;  ///< of kernels, and of what could not be written
   Exit exit() const;
 };
 
@@ -187,6 +196,9 @@ struct Report {
 /// that its case showed first, or for a checker's finding the one nearest to a cause at its line.
 /// Sets `with_above`.
 void group_by_cause(std::vector<FiledFinding>& findings);
+
+/// A row for a contract that has an error: what every format shows of it.
+KernelReport unread_report(const UnreadContract& unread);
 
 std::string text_report(const Report& report);    ///< table and one-line verdict
 std::string score_text(const Report& report);     ///< the same of a score
@@ -209,7 +221,7 @@ void note_arguments(const Contract& contract, KernelReport& kernel);
 void note_properties(const Contract& contract, KernelReport& kernel);
 
 /// The kernels of which no case had an element to judge, and none was skipped as unsupported: of
-/// them nothing is proven.
+/// them nothing is proven. Without those that have an error.
 std::vector<std::string> unproven(const Report& report);
 
 /// How to repeat a finding, and how to make its case smaller, to be typed in a shell.

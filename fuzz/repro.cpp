@@ -1,5 +1,6 @@
 // `assay repro FILE` and `assay shrink FILE`: one case, explained or made smaller.
 #include <chrono>
+#include <filesystem>
 #include <ostream>
 
 #include "fuzz/calibrate.hpp"
@@ -10,10 +11,13 @@
 #include "fuzz/program.hpp"
 #include "fuzz/program_name.hpp"
 #include "fuzz/shrink.hpp"
+#include "fuzz/stop_signals.hpp"
 #include "fuzz/text_table.hpp"
 #include "fuzz/workers.hpp"
 
 namespace assay {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -28,7 +32,7 @@ struct OpenedCase {
 OpenedCase open_case(const Options& options) {
   OpenedCase opened;
   opened.bench = std::make_unique<Workbench>(options.device);
-  opened.the_case = parse_case(read_text(options.file), options.file);
+  opened.the_case = read_case(options.file);
   opened.contract = contract_of_case(opened.the_case, options.file, options.contract);
   if (options.contract.empty()) {
     for (const std::string& other : namesakes(*opened.contract))
@@ -49,6 +53,25 @@ std::string repeat_command(const Options& options) {
          (options.contract.empty() ? "" : " --contract " + shell_word(options.contract)) +
          (options.device == "ptx" ? "" : " --device " + options.device) +
          repro_flags(options.adversarial, options.contraction);
+}
+
+/// Who found it, as the larger case says; all else as the smaller one shows it.
+std::vector<std::string> shrunk_comments(const std::vector<std::string>& before, Checker& checker,
+                                         const ShrinkResult& smaller) {
+  std::string found_by = before.empty() ? "" : before.front();
+  found_by = found_by.substr(0, found_by.find(", not shrunk"));
+  const std::string how = "made smaller by `assay shrink`";
+  if (!found_by.starts_with("found by ")) {
+    found_by = how;
+  } else if (!found_by.ends_with(how)) {
+    found_by += ", " + how;
+  }
+  std::vector<std::string> comments = finding_comments(found_by, smaller.finding);
+  const CheckResult again = checker.check(smaller.the_case);
+  // Before the message, which stands last.
+  for (std::string& line : cause_comment(again, smaller.finding))
+    comments.insert(std::prev(comments.end()), std::move(line));
+  return comments;
 }
 
 }  // namespace
@@ -87,10 +110,15 @@ Exit run_repro(const Options& options, Streams streams) {
 }
 
 Exit run_shrink(const Options& options, Streams streams) {
+  const StopSignals signals;
+  if (fs::is_directory(options.out))
+    throw InputError({options.out}, "is a folder, expected a file");
+  if (!options.out.empty() && !fs::exists(options.out))
+    check_folder(fs::absolute(options.out).parent_path());
   OpenedCase opened = open_case(options);
   const CheckResult result = opened.checker->check(opened.the_case);
   if (result.outcome == Outcome::skipped) {
-    log_info("skipped: " + result.skipped);
+    log_info(skipped_text(result));
     return Exit::skipped;
   }
   if (result.findings.empty()) {
@@ -103,7 +131,8 @@ Exit run_shrink(const Options& options, Streams streams) {
   limits.seconds = options.seconds.value_or(0);
   if (options.cases) limits.checks = *options.cases;
   ShrinkResult smaller = shrink(*opened.checker, *chosen, limits);
-  smaller.the_case.comments = opened.the_case.comments;
+  const bool interrupted = StopSignals::asked();
+  smaller.the_case.comments = shrunk_comments(opened.the_case.comments, *opened.checker, smaller);
   if (options.out.empty()) {
     streams.out << print_case(smaller.the_case);
   } else {
@@ -111,8 +140,10 @@ Exit run_shrink(const Options& options, Streams streams) {
   }
   log_info(smaller.finding.identity() + ": " + std::to_string(smaller.accepted) + " steps, " +
            std::to_string(smaller.checks) + " cases tried" +
-           (smaller.fixpoint ? "" : "; stopped at the limit, not at the smallest"));
-  return Exit::clean;
+           (smaller.fixpoint ? ""
+            : interrupted    ? "; interrupted, not at the smallest"
+                             : "; stopped at the limit, not at the smallest"));
+  return interrupted ? Exit::interrupted : Exit::clean;
 }
 
 }  // namespace assay

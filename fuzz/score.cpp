@@ -13,6 +13,8 @@
 #include "fuzz/planted_pair.hpp"
 #include "fuzz/program.hpp"
 #include "fuzz/search.hpp"
+#include "fuzz/stop_signals.hpp"
+#include "fuzz/text_table.hpp"
 #include "fuzz/workers.hpp"
 
 namespace assay {
@@ -51,7 +53,7 @@ SearchResult search(Checker& checker, uint64_t seed, const SearchLimits& limits)
   Search search(checker.contract(), Seed{case_seed(seed, checker.contract().name, 0)});
   Features features;
   const auto start = SteadyClock::now();
-  while (result.cases < limits.cases && result.seconds < limits.seconds) {
+  while (result.cases < limits.cases && result.seconds < limits.seconds && !StopSignals::asked()) {
     const Case c = search.next();
     const CheckResult checked = checker.check(c);
     for (const Finding& finding : checked.findings) result.findings.add(finding, result.cases);
@@ -150,21 +152,34 @@ Exit run_score(const Options& options, Streams streams) {
   std::vector<PlantedPair> pairs;
   for (const std::string& folder : chosen_pairs(options)) pairs.push_back(load_pair(folder));
   log_info("assay score: seed " + std::to_string(options.seed) + ", " +
-           std::to_string(pairs.size()) + " pairs");
+           counted(static_cast<int64_t>(pairs.size()), "pair"));
   const auto start = SteadyClock::now();
   Report report;
   report.command = Command::score;
   report.seed = options.seed;
   report.pairs.resize(pairs.size());
+  const StopSignals signals;
+  std::vector<char> done(pairs.size(), 0);  // not bool: each worker writes its own
   std::atomic<size_t> next{0};
   const int workers = std::min<int>(worker_count(options), static_cast<int>(pairs.size()));
   run_workers(workers, [&](int worker) {
-    for (size_t i; (i = next++) < pairs.size();) {
+    for (size_t i; !StopSignals::asked() && (i = next++) < pairs.size();) {
       report.pairs[i] = score_pair(pairs[i], options);
+      // What a search that was cut short missed says nothing.
+      done[i] = !StopSignals::asked();
       if (worker == 0) log_progress("pair " + std::to_string(i + 1) + ": " + report.pairs[i].name);
     }
   });
   end_progress();
+  report.interrupted = StopSignals::asked();
+  size_t kept = 0;
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    if (done[i] == 0) continue;
+    if (kept != i) report.pairs[kept] = std::move(report.pairs[i]);
+    ++kept;
+  }
+  report.pairs.resize(kept);
+  report.pairs_left_out = static_cast<int64_t>(pairs.size() - kept);
   report.seconds = since(start);
   print_report(report, options, streams);
   return report.exit();

@@ -106,20 +106,23 @@ std::string score_text(const Report& report) {
                             : 0.0;
   };
   return pair_table(report.pairs) + "\n" + class_table(report.pairs) + "\n" +
-         format_text("%lld of %lld found: %lld by the expected check (%.1f %%), %lld at the "
-                     "expected line too (%.1f %%)",
-                     static_cast<long long>(totals.found), static_cast<long long>(totals.pairs),
-                     static_cast<long long>(totals.by_expected_check),
-                     share(totals.by_expected_check), static_cast<long long>(totals.as_expected),
-                     share(totals.as_expected)) +
+         format_text(
+             "%lld of %lld found: %lld by the expected check (%.1f %%), %lld at the "
+             "expected line too (%.1f %%)",
+             static_cast<long long>(totals.found), static_cast<long long>(totals.pairs),
+             static_cast<long long>(totals.by_expected_check), share(totals.by_expected_check),
+             static_cast<long long>(totals.as_expected), share(totals.as_expected)) +
          (totals.enough_as_expected() ? "" : ", FEWER THAN 95 %") + "\n" +
          counted(totals.false_alarms, "false alarm") +
-         format_text(", median %.3f s and %g cases, worst %.2f s and %lld cases; %lld cases in "
-                     "%.1f s, seed %llu\n",
-                     totals.median_seconds, totals.median_cases, totals.worst_seconds,
-                     static_cast<long long>(totals.worst_cases),
-                     static_cast<long long>(report.cases()), report.seconds,
-                     static_cast<unsigned long long>(report.seed));
+         format_text(
+             ", median %.3f s and %g cases, worst %.2f s and %lld cases; %lld cases in "
+             "%.1f s, seed %llu\n",
+             totals.median_seconds, totals.median_cases, totals.worst_seconds,
+             static_cast<long long>(totals.worst_cases), static_cast<long long>(report.cases()),
+             report.seconds, static_cast<unsigned long long>(report.seed)) +
+         (report.interrupted
+              ? "interrupted: " + counted(report.pairs_left_out, "pair") + " not scored\n"
+              : "");
 }
 
 }  // namespace assay

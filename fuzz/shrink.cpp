@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "fuzz/stop_signals.hpp"
 #include "generators/generate.hpp"
 
 namespace assay {
@@ -35,6 +36,7 @@ class Clock {
  public:
   explicit Clock(double limit) : limit_(limit) {}
   bool over() const {
+    if (StopSignals::asked()) return true;
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
     return limit_ > 0 && spent.count() > limit_;
   }

@@ -19,7 +19,7 @@ struct ShrinkResult {
 };
 
 /// Tries the simpler variations of `finding`'s case in order, and goes on from the first that fails
-/// with the same identity (kernel, kind, rule, place), until none does.
+/// with the same identity (kernel, kind, rule, place), until none does or StopSignals::asked().
 ShrinkResult shrink(Checker& checker, const Finding& finding, const ShrinkLimits& limits = {});
 
 }  // namespace assay

@@ -10,10 +10,12 @@
 
 #include "fuzz/find_kernels.hpp"
 #include "fuzz/findings.hpp"
+#include "fuzz/kernel_errors.hpp"
 #include "fuzz/log.hpp"
 #include "fuzz/program.hpp"
 #include "fuzz/shrink.hpp"
 #include "fuzz/smoke_cases.hpp"
+#include "fuzz/stop_signals.hpp"
 #include "fuzz/workers.hpp"
 #include "generators/generate.hpp"
 
@@ -74,7 +76,10 @@ struct Tally {
 class SmokeRun {
  public:
   SmokeRun(const Options& options, const std::vector<ContractPtr>& contracts)
-      : options_(options), contracts_(contracts), cases_(contracts, options.seed) {
+      : options_(options),
+        contracts_(contracts),
+        cases_(contracts, options.seed),
+        errors_(contracts.size(), cases_) {
     last_ = options.cases.value_or(INT64_MAX);
     if (options.seconds || !options.cases) seconds_ = options.seconds.value_or(kDefaultSeconds);
   }
@@ -92,8 +97,10 @@ class SmokeRun {
         total.add_unjudged(key, first.first, first.second);
     });
     end_progress();
+    errors_.report(total.kernels);
     note_uncovered(total);
     for (size_t k = 0; k < contracts_.size(); ++k) {
+      if (total.kernels[k].error) continue;
       // A run that ended before says so itself.
       if (next_ >= cases_.covering()) note_properties(*contracts_[k], total.kernels[k]);
       note_reach(*contracts_[k], total.kernels[k]);
@@ -112,9 +119,10 @@ class SmokeRun {
     for (int64_t order = 0; order < std::min(cases_.covering(), last_); ++order)
       ++all[cases_.at(order).kernel];
     for (const auto& [k, count] : all) {
-      if (total.covered[k] == count) continue;
-      total.kernels[k].notes.insert("the time was over after " + std::to_string(total.covered[k]) +
-                                    " of the " + std::to_string(count) +
+      if (total.covered[k] == count || total.kernels[k].error) continue;
+      const char* why = StopSignals::asked() ? "interrupted after " : "the time was over after ";
+      total.kernels[k].notes.insert(why + std::to_string(total.covered[k]) + " of the " +
+                                    std::to_string(count) +
                                     " cases that cover each dtype and knob");
     }
   }
@@ -134,16 +142,21 @@ class SmokeRun {
 
   void work(int worker, Tally& tally) {
     Workbench bench(options_.device);
-    while (!failed_) {
+    while (!failed_ && !StopSignals::asked() && !errors_.all_ended()) {
       const int64_t order = next_++;
       if (order >= last_) return;
+      const size_t kernel = cases_.kernel_at(order);
+      if (errors_.has_ended(kernel)) continue;
       // A time that was asked for holds; the default one waits for the covering cases.
       const bool may_stop = options_.seconds || order >= cases_.covering();
       if (seconds_ && may_stop && spent() >= *seconds_) return;
       try {
         check(bench, cases_.at(order), tally);
+      } catch (const InputError& error) {
+        // Ctrl-C ends a compiler too: what it says then is no error of the kernel.
+        if (!StopSignals::asked()) errors_.add(kernel, order, error);
       } catch (...) {
-        failed_ = true;  // the first error ends the run; the others stop at once
+        failed_ = true;  // the first of these ends the run; the others stop at once
         throw;
       }
       if (worker == 0) {
@@ -166,6 +179,7 @@ class SmokeRun {
   const Options& options_;
   const std::vector<ContractPtr>& contracts_;
   SmokeCases cases_;
+  KernelErrors errors_;
   int64_t last_ = 0;
   std::optional<double> seconds_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
@@ -181,24 +195,35 @@ const Contract& contract_named(const std::vector<ContractPtr>& contracts, const 
   throw InputError({}, "no contract named " + name);
 }
 
-std::string out_folder(const Options& options, const Contract& contract) {
-  const std::string folder = (options.out.empty() ? "out" : options.out) + "/" + contract.name;
-  make_folder(folder);
-  return folder;
+std::string out_name(const Options& options, const Contract& contract) {
+  return (options.out.empty() ? "out" : options.out) + "/" + contract.name;
+}
+
+/// Writes a case and the folder that it is in. False: that failed, and the report says why; what
+/// was found is printed all the same.
+bool try_write(const std::string& path, const std::string& content, Report& report) {
+  try {
+    make_folder(std::filesystem::path(path).parent_path());
+    write_file(path, content);
+    return true;
+  } catch (const InputError& error) {
+    if (!report.not_written) report.not_written = error;
+    return false;
+  }
 }
 
 /// Writes the first case of each reason for which cases were not judged, and notes where it is.
-void file_unjudged(const Options& options, const std::vector<ContractPtr>& contracts,
-                   Tally& tally) {
+void file_unjudged(const Options& options, const std::vector<ContractPtr>& contracts, Tally& tally,
+                   Report& report) {
   std::map<size_t, int> written;
   for (const auto& [key, first] : tally.unjudged) {
     const auto& [kernel, reason] = key;
     const int number = ++written[kernel];
-    const std::string path = out_folder(options, *contracts[kernel]) + "/not-judged" +
+    const std::string path = out_name(options, *contracts[kernel]) + "/not-judged" +
                              (number > 1 ? "-" + std::to_string(number) : "") + ".case";
     Case c = first.second;
     c.comments = {"not judged: " + reason};
-    write_file(path, print_case(c));
+    if (!try_write(path, print_case(c), report)) continue;
     FiledFinding filed;
     filed.finding.kernel = contracts[kernel]->name;
     filed.case_file = path;
@@ -209,17 +234,19 @@ void file_unjudged(const Options& options, const std::vector<ContractPtr>& contr
 }
 
 /// Shrinks each finding and writes it as a case file under `folder`/KERNEL. `left`: seconds for
-/// all.
-std::vector<FiledFinding> file_findings(const Options& options, const FindingSet& findings,
-                                        const std::vector<ContractPtr>& contracts,
-                                        std::function<double()> left) {
-  std::vector<FiledFinding> filed;
+/// all. After Ctrl-C they are written as they are.
+void file_findings(const Options& options, const FindingSet& findings,
+                   const std::vector<ContractPtr>& contracts, std::function<double()> left,
+                   Report& report) {
+  std::vector<FiledFinding>& filed = report.findings;
   Workbench bench(options.device);
   for (const FindingSet::Entry& entry : findings.sorted()) {
     const Contract& contract = contract_named(contracts, entry.finding.kernel);
     ShrinkLimits limits = kQuickShrink;
     const double share = left() / static_cast<double>(findings.size() - filed.size());
     limits.seconds = std::clamp(share, 0.01, limits.seconds);
+    log_progress("shrinking finding " + std::to_string(filed.size() + 1) + " of " +
+                 std::to_string(findings.size()));
     Checker& checker = bench.checker(contract);
     ShrinkResult smaller = shrink(checker, entry.finding, limits);
     smaller.the_case.comments =
@@ -227,24 +254,31 @@ std::vector<FiledFinding> file_findings(const Options& options, const FindingSet
                              "`, case " + std::to_string(entry.order),
                          smaller.finding);
     FiledFinding one{smaller.finding,
-                     out_folder(options, contract) + "/" + slug(entry.finding) + ".case",
+                     out_name(options, contract) + "/" + slug(entry.finding) + ".case",
                      contract.path, entry.seen};
     one.shrunk = smaller.fixpoint;
     one.cause = first_cause(checker.check(smaller.the_case), smaller.finding);
-    write_file(one.case_file, print_case(smaller.the_case));
-    one.known = is_known(checker, entry.finding);
+    if (!try_write(one.case_file, print_case(smaller.the_case), report)) one.case_file.clear();
+    try {
+      one.known = is_known(checker, entry.finding);
+    } catch (const InputError& error) {  // an entry of open/ that is damaged
+      if (!report.not_written) report.not_written = error;
+    }
     filed.push_back(std::move(one));
   }
+  end_progress();
   group_by_cause(filed);
-  return filed;
 }
 
 }  // namespace
 
 Exit run_smoke(const Options& options, Streams streams) {
   make_device(options.device);
-  const std::vector<ContractPtr> contracts = load_kernels(options.kernels);
-  log_info(opening(options, "smoke", contracts.size()));
+  const LoadedKernels loaded = load_each(options.kernels);
+  const std::vector<ContractPtr>& contracts = loaded.contracts;
+  for (const ContractPtr& contract : contracts) check_folder(out_name(options, *contract));
+  log_info(opening(options, "smoke", contracts.size() + loaded.unread.size()));
+  const StopSignals signals;
   SmokeRun run(options, contracts);
   Tally tally = run.run();
 
@@ -253,11 +287,15 @@ Exit run_smoke(const Options& options, Streams streams) {
   report.seed = options.seed;
   report.jobs = worker_count(options);
   const double checked = run.spent();
-  report.findings = file_findings(options, tally.findings, contracts, [&] {
-    return options.seconds ? *options.seconds + kOverTime - run.spent() : HUGE_VAL;
-  });
-  file_unjudged(options, contracts, tally);
+  file_findings(
+      options, tally.findings, contracts,
+      [&] { return options.seconds ? *options.seconds + kOverTime - run.spent() : HUGE_VAL; },
+      report);
+  file_unjudged(options, contracts, tally, report);
   report.kernels = std::move(tally.kernels);
+  for (const UnreadContract& unread : loaded.unread)
+    report.kernels.push_back(unread_report(unread));
+  report.interrupted = StopSignals::asked();
   report.seconds = run.spent();
   report.shrinking_seconds = report.seconds - checked;
   return conclude(report, options, streams);

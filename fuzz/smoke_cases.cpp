@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "fuzz/starting_cases.hpp"
+#include "fuzz/stop_signals.hpp"
 #include "fuzz/workers.hpp"
 #include "generators/generate.hpp"
 
@@ -13,8 +14,14 @@ SmokeCases::SmokeCases(const std::vector<ContractPtr>& contracts, uint64_t seed)
     : contracts_(contracts), seed_(seed) {
   std::vector<std::vector<Case>> covering;
   size_t longest = 0;
-  for (const ContractPtr& contract : contracts) {
-    covering.push_back(starting_cases(*contract));
+  for (size_t k = 0; k < contracts.size() && !StopSignals::asked(); ++k) {
+    covering.emplace_back();
+    try {
+      covering.back() = starting_cases(*contracts[k]);
+      with_cases_.push_back(k);
+    } catch (const InputError& error) {
+      errors_.emplace(k, error);
+    }
     longest = std::max(longest, covering.back().size());
   }
   for (size_t i = 0; i < longest; ++i) {
@@ -24,15 +31,19 @@ SmokeCases::SmokeCases(const std::vector<ContractPtr>& contracts, uint64_t seed)
   }
 }
 
+size_t SmokeCases::kernel_at(int64_t order) const {
+  if (order < covering()) return covering_[static_cast<size_t>(order)].kernel;
+  return with_cases_[static_cast<uint64_t>(order - covering()) % with_cases_.size()];
+}
+
 SmokeCases::Item SmokeCases::at(int64_t order) const {
   if (order < covering()) {
     Item item = covering_[static_cast<size_t>(order)];
     item.order = order;
     return item;
   }
-  const uint64_t number = static_cast<uint64_t>(order - covering());
-  const size_t kernel = number % contracts_.size();
-  const uint64_t round = number / contracts_.size();
+  const size_t kernel = kernel_at(order);
+  const uint64_t round = static_cast<uint64_t>(order - covering()) / with_cases_.size();
   const Seed seed{case_seed(seed_, contracts_[kernel]->name, round)};
   return {kernel, order, generate_case(*contracts_[kernel], seed)};
 }

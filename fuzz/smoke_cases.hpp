@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "fuzz/find_kernels.hpp"
@@ -10,7 +11,8 @@
 
 namespace assay {
 
-/// Case number i depends on the seed and i alone. `contracts` must outlive it.
+/// Case number i depends on the seed, the contracts and i alone. `contracts` must outlive it. A
+/// contract that admits no case has none, and an entry of `errors`.
 class SmokeCases {
  public:
   struct Item {
@@ -21,13 +23,22 @@ class SmokeCases {
 
   SmokeCases(const std::vector<ContractPtr>& contracts, uint64_t seed);
 
+  /// Why kernels have no case, by their index in `contracts`.
+  const std::map<size_t, InputError>& errors() const { return errors_; }
+  /// Whether no kernel has any.
+  bool empty() const { return with_cases_.empty(); }
+
   int64_t covering() const { return static_cast<int64_t>(covering_.size()); }
+  size_t kernel_at(int64_t order) const;  ///< index in `contracts`
+  /// Throws InputError for one that cannot be made.
   Item at(int64_t order) const;
 
  private:
   const std::vector<ContractPtr>& contracts_;
   uint64_t seed_;
   std::vector<Item> covering_;
+  std::vector<size_t> with_cases_;
+  std::map<size_t, InputError> errors_;
 };
 
 }  // namespace assay

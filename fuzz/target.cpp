@@ -40,13 +40,6 @@ ContractPtr load_one(const std::string& kernel) {
   return load_kernels({kernel}).front();
 }
 
-/// How a case file names the first cause that its case shows, where that is not its finding.
-std::vector<std::string> cause_comment(const CheckResult& result, const Finding& finding) {
-  const std::string first = first_cause(result, finding);
-  if (first.empty()) return {};
-  return {kCauseComment + first};
-}
-
 size_t copy_out(const std::string& text, uint8_t* out, size_t max_size) {
   if (text.size() > max_size) return 0;
   std::memcpy(out, text.data(), text.size());

@@ -128,6 +128,11 @@ std::string notes_text(const Report& report) {
     for (const auto& [reason, count] : kernel.unjudged) {
       text += kernel.kernel + ": " + counted(count, "case") + " not judged: " + reason + "\n";
     }
+    if (kernel.error) {
+      text += kernel.kernel +
+              (kernel.cases > 0 ? ": ended by an error: " : ": could not be run: ") +
+              kernel.error->what() + "\n";
+    }
     for (const std::string& note : kernel.notes) text += kernel.kernel + ": " + note + "\n";
     if (kernel.too_weak()) {
       text += kernel.kernel +
@@ -170,6 +175,29 @@ std::string settings_text(const Report& report) {
   return " (" + counted(runs, "run") + ", each case in 4 settings)";
 }
 
+std::string findings_text(const Report& report) {
+  const int64_t fresh = report.new_findings();
+  std::string text = counted(fresh, "finding");
+  if (report.causes() < fresh)
+    text += format_text(", %lld distinct by case", static_cast<long long>(report.causes()));
+  return text;
+}
+
+/// "1 of 3 kernels could not be run, 2 findings".
+std::string errors_text(const Report& report) {
+  const int64_t with_error =
+      std::count_if(report.kernels.begin(), report.kernels.end(),
+                    [](const auto& kernel) { return kernel.error.has_value(); });
+  std::string text;
+  if (with_error > 0) {
+    text = std::to_string(with_error) + " of " +
+           counted(static_cast<int64_t>(report.kernels.size()), "kernel") + " could not be run";
+  }
+  if (report.not_written)
+    text += (text.empty() ? "" : ", ") + std::string("not all findings could be filed");
+  return text + ", " + findings_text(report);
+}
+
 std::string verdict_text(const Report& report) {
   std::string text;
   const int64_t fresh = report.new_findings();
@@ -178,19 +206,24 @@ std::string verdict_text(const Report& report) {
       text = clean_text(report);
       break;
     case Exit::findings:
-      text = counted(fresh, "finding");
-      if (report.causes() < fresh) {
-        text += format_text(", %lld distinct by case", static_cast<long long>(report.causes()));
-      }
+      text = findings_text(report);
       break;
     case Exit::skipped:
       text = "no findings, but " + skipped_text(report);
       break;
+    case Exit::interrupted:
+      text = "no findings so far";
+      break;
     default:
+      if (!report.errors().empty()) {
+        text = errors_text(report);
+        break;
+      }
       text = "no element of " + counted(static_cast<int64_t>(unproven(report).size()), "kernel") +
              " was judged, nothing is proven";
       break;
   }
+  if (report.interrupted) text = "interrupted: " + text;
   const int64_t known = static_cast<int64_t>(report.findings.size()) - fresh;
   if (known > 0) text += format_text(" (%lld known)", static_cast<long long>(known));
   std::string seconds = format_text("%.1f s", report.seconds);

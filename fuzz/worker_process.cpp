@@ -8,10 +8,11 @@
 
 #include <cerrno>
 #include <climits>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <regex>
 #include <thread>
-
-#include "kernels_under_test/input_error.hpp"
 
 namespace assay {
 
@@ -100,6 +101,25 @@ void end_process(pid_t pid, std::chrono::milliseconds patience) {
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
+}
+
+std::string last_line(const std::string& path) {
+  std::ifstream in(path);
+  std::string last;
+  for (std::string line; std::getline(in, line);) {
+    if (!line.empty()) last = line;
+  }
+  const std::string prefix = "assay: ";
+  return last.starts_with(prefix) ? last.substr(prefix.size()) : last;
+}
+
+InputError error_in_log(const std::string& path) {
+  static const std::regex placed("(.+?):(\\d+):(?:(\\d+):)? (.*)");
+  const std::string line = last_line(path);
+  std::smatch found;
+  if (!std::regex_match(line, found, placed)) return {{}, line};
+  const int column = found[3].matched ? std::atoi(found[3].str().c_str()) : 0;
+  return {{found[1].str(), std::atoi(found[2].str().c_str()), column}, found[4].str()};
 }
 
 std::string program_folder() {

@@ -7,11 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "kernels_under_test/input_error.hpp"
+
 namespace assay {
 
 enum class WorkerEnd {
   finished,   ///< the slice is over
-  bad_input,  ///< it said so on its log (exit status 2), e.g. a full disk
+  bad_input,  ///< it said so on its log (exit status 2): a source with an error, a full disk
   missing,    ///< a dependency (exit status 3)
   died,       ///< a signal, or an engine's report of a crash, a time-out, too much memory
 };
@@ -40,6 +42,11 @@ void ask_to_end(pid_t pid);
 
 /// Ends a process: SIGINT first, SIGKILL after `patience`.
 void end_process(pid_t pid, std::chrono::milliseconds patience);
+
+/// The last line that a process wrote, without its "assay: "; as an error, with the place that it
+/// begins with.
+std::string last_line(const std::string& log);
+InputError error_in_log(const std::string& log);
 
 /// Folder of the running program.
 std::string program_folder();

@@ -12,6 +12,17 @@ namespace {
 constexpr int64_t kMostMisalign = 256;  // bases are 256-byte aligned
 constexpr size_t kMostDims = 8;
 
+/// "1 stride", "2 strides".
+std::string counted(size_t count, const char* noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+/// "cols + 8 = 136"; a number alone stands once.
+std::string stride_text(const Expr& rule, int64_t value) {
+  const std::string text = to_text(rule);
+  return text == std::to_string(value) ? text : text + " = " + std::to_string(value);
+}
+
 }  // namespace
 
 void InstanceResolver::resolve_shapes() {
@@ -74,7 +85,7 @@ void InstanceResolver::stride_tensor(Tensor& tensor, const Layout& layout, bool 
       if (given && stride != wanted) {
         fail(layout_key(tensor), "stride " + std::to_string(stride) + " of '" + spec.name +
                                         "' in dimension " + std::to_string(d) + " must be " +
-                                        to_text(*rule->value) + " = " + std::to_string(wanted));
+                                        stride_text(*rule->value, wanted));
       }
       stride = wanted;
     } else if (rule == nullptr && given && tensor.shape[d] > 1 && stride != contiguous) {
@@ -112,10 +123,9 @@ void InstanceResolver::resolve_strides() {
       const auto found = the_case().layouts.find(tensor.spec->name);
       const Layout& layout = found == the_case().layouts.end() ? kContiguous : found->second;
       if (!layout.strides.empty() && layout.strides.size() != tensor.shape.size()) {
-        fail("layout." + tensor.spec->name, "'" + tensor.spec->name + "' has " +
-                                                std::to_string(tensor.shape.size()) +
-                                                " dimensions, the layout gives " +
-                                                std::to_string(layout.strides.size()) + " strides");
+        fail("layout." + tensor.spec->name,
+             "'" + tensor.spec->name + "' has " + counted(tensor.shape.size(), "dimension") +
+                 ", the layout gives " + counted(layout.strides.size(), "stride"));
       }
       tensor.offset = layout.offset;
       tensor.misalign = layout.misalign;

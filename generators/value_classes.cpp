@@ -366,7 +366,14 @@ void plan_recipe(const Instance& instance, const Tensor& tensor, const std::stri
       ++at;
     }
     if (at == info->parameters.size()) {
-      fail("value class '" + recipe.name + "' has no parameter '" + key + "'");
+      std::vector<std::string> known;
+      for (const auto& parameter : info->parameters) {
+        if (parameter.name != nullptr) known.push_back(parameter.name);
+      }
+      const std::string near = nearest_name(key, known);
+      fail("value class '" + recipe.name + "' has no parameter '" + key + "'" +
+           (near.empty() ? "" : " (did you mean '" + near + "'?)") +
+           (known.empty() ? "; it has none" : "; it has " + joined(known)));
     }
     // What counts elements or makes integers stays far from the ends of int64.
     const bool is_value = plan.kind == ValueClass::equal || plan.kind == ValueClass::near ||

@@ -78,7 +78,8 @@ SourceLine Executor::user_line(int32_t site) const {
 std::string Executor::place(int32_t site) const {
   const SourceLine line = user_line(site);
   const auto file = code_->module->files.find(line.file);
-  if (file == code_->module->files.end()) return "";
+  // Line 0 is what the compiler put there.
+  if (file == code_->module->files.end() || line.line == 0) return "";
   return " at " + base_name(file->second) + ":" + std::to_string(line.line);
 }
 
@@ -159,7 +160,8 @@ std::string Executor::describe(Space space, uint64_t address, int bytes,
   if (space == Space::shared) {
     const std::string variable = shared_name(address, bytes, operand);
     return "shared memory, byte " + std::to_string(shared_offset(address)) + " of " +
-           std::to_string(shared_bytes_) + (variable.empty() ? "" : " (" + variable + ")");
+           std::to_string(shared_bytes_) + (variable.empty() ? "" : " (" + variable + ")") +
+           (shared_bytes_ == 0 ? ": the launch gives none; the contract's key is 'shared'" : "");
   }
   if (space == Space::local) {
     return "local memory, byte " + std::to_string(static_cast<int64_t>(address - kLocalStart)) +

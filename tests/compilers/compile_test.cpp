@@ -1,9 +1,12 @@
 // compile() end to end: variants, entries, errors as written, missing compilers.
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <map>
 #include <thread>
 
 #include "compilers/prelude.hpp"
+#include "compilers/request.hpp"
 #include "tests/compilers/sources.hpp"
 
 namespace assay {
@@ -68,6 +71,52 @@ TEST(Compile, PutsTypesKnobsAndFlagsIntoTheEntry) {
     EXPECT_NE(program.key, previous);
     previous = program.key;
   }
+}
+
+/// The flags that docs/contract.md allows, each with one dash and, where it needs one, a value.
+std::vector<std::string> documented_flags() {
+  std::ifstream in(std::string(ASSAY_SOURCE_DIR) + "/docs/contract.md");
+  std::string line;
+  while (std::getline(in, line) && !line.starts_with("Allowed flags:")) {
+  }
+  const std::map<std::string, std::string> values{
+      {"-std=", "c++17"}, {"-maxrregcount=", "64"}, {"-dopt=", "on"}};
+  std::vector<std::string> flags;
+  for (size_t at = line.find('`'); at != std::string::npos; at = line.find('`', at + 1)) {
+    const size_t end = line.find('`', at + 1);
+    std::string flag = line.substr(at + 1, end - at - 1);
+    if (flag == "-O3") flags.insert(flags.end(), {"-O1", "-O2"});  // "`-O0` to `-O3`"
+    if (flag.ends_with("=")) flag += values.contains(flag) ? values.at(flag) : "true";
+    flags.push_back(std::move(flag));
+    at = end;
+  }
+  return flags;
+}
+
+TEST(Compile, EveryAllowedFlagWorksWithEitherCompilerAndWithOneOrTwoDashes) {
+  const std::vector<std::string> flags = documented_flags();
+  ASSERT_GE(flags.size(), 21u) << "docs/contract.md";
+  Folder folder;
+  folder.write("k.cu", "extern \"C\" __global__ void k(float* y) { y[0] = 1.0f; }\n");
+  const auto check = [&](CudaCompiler compiler, const std::vector<std::string>& given) {
+    Contract contract = contract_for(folder, "k.cu", "k");
+    contract.source.compiler = compiler;
+    contract.source.flags = given;
+    EXPECT_NO_THROW(compile(contract, variant(DType::f32, 32, false), 0))
+        << ::testing::PrintToString(given);
+  };
+  std::vector<std::string> together;  // nvcc takes a second: what may stand together does
+  for (const std::string& flag : flags) {
+    // Both spellings reach a compiler alike; where one is not told, it compiles so anyway.
+    for (const CudaCompiler compiler : {CudaCompiler::nvrtc, CudaCompiler::nvcc})
+      EXPECT_EQ(flags_for(compiler, {flag}), flags_for(compiler, {"-" + flag})) << flag;
+    if (test::why_no(CudaCompiler::nvrtc).empty()) check(CudaCompiler::nvrtc, {flag});
+    if (!test::why_no(CudaCompiler::nvcc).empty()) continue;
+    const bool alone = flag.size() <= 3 || flag == "-device-debug";
+    if (alone) check(CudaCompiler::nvcc, {flag});
+    if (!alone) together.push_back(flag);
+  }
+  if (test::why_no(CudaCompiler::nvcc).empty()) check(CudaCompiler::nvcc, together);
 }
 
 TEST(Compile, NamesThatNoEntryMentionsAreMacros) {

@@ -58,6 +58,14 @@ TEST(Request, FlagsGoToTheCompilersThatKnowThem) {
                                       "--fmad=false"}));
 }
 
+TEST(Request, NvrtcKnowsDefaultDeviceByItsFullName) {
+  for (const char* flag : {"-default-device", "--default-device"}) {
+    EXPECT_EQ(flags_for(CudaCompiler::nvrtc, {flag}),
+              (std::vector<std::string>{"--device-as-default-execution-space"}));
+    EXPECT_TRUE(flags_for(CudaCompiler::nvcc, {flag}).empty());
+  }
+}
+
 TEST(Request, KernelNamesAreFoundPastAttributesAndComments) {
   const std::vector<std::string> names = kernel_names(R"cuda(
 // __global__ void commented(int);

@@ -192,7 +192,7 @@ const std::vector<Mistake>& mistakes() {
        }},
       {"check_as_junit",
        2,
-       {"not junit"},
+       {"unknown format 'junit'; check prints text, github"},
        [](const Project& p) {
          return run_assay({"check", p.contract, "--format", "junit"});
        }},
@@ -485,7 +485,7 @@ __global__ void scale_rows(T* y, const T* x) { y[threadIdx.x] = x[threadIdx.x] +
        }},
       {"unwritable_findings",
        2,
-       {"cannot make this folder"},
+       {"cannot write here"},
        [](const Project& p) {
          p.folder.write("scale_rows.cu", buggy_source());
          return run_assay({"smoke", p.contract, "--cases", "9", "--out", p.case_file});
@@ -517,7 +517,8 @@ __global__ void scale_rows(T* y, const T* x) { y[threadIdx.x] = x[threadIdx.x] +
        }},
       {"a_relation_that_no_case_satisfies",
        2,
-       {"scale_rows.toml:4:13: no case was found that satisfies this: n > 5000 does not hold for n=",
+       {"scale_rows.toml:4:13: no case was found that satisfies this: n > 5000 does not hold for "
+        "n=",
         "expected a relation"},
        [](auto& p) { return with_contract(p, "sizes =", "require = [\"n > 5000\"]\nsizes ="); }},
       {"a_case_without_a_size",
@@ -528,9 +529,7 @@ __global__ void scale_rows(T* y, const T* x) { y[threadIdx.x] = x[threadIdx.x] +
        2,
        {"scale_rows.toml:7:61: operand 'y' is larger than 64 TiB with the extent "
         "4611686018427387904"},
-       [](auto& p) {
-         return with_contract(p, "[\"n\"]", "[\"n\", 4611686018427387904]");
-       }},
+       [](auto& p) { return with_contract(p, "[\"n\"]", "[\"n\", 4611686018427387904]"); }},
       {"a_shape_that_overflows",
        2,
        {"scale_rows.toml:7:", "'*' overflows 64-bit integers"},

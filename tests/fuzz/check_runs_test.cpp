@@ -87,7 +87,7 @@ TEST(CheckRuns, AFormulaOfSomethingElseFailsInMostCases) {
   ASSERT_EQ(lints.size(), 1u) << lints;
   EXPECT_EQ(lints[0].at("kind"), "fails");
   EXPECT_EQ(lints[0].at("file"), p.source);
-  EXPECT_EQ(lints[0].at("line"), 2);
+  EXPECT_EQ(lints[0].at("line"), 4);  // where the wrong value is stored
   EXPECT_NE(lints[0].at("message").get<std::string>().find("mismatch"), std::string::npos);
 }
 

@@ -148,6 +148,77 @@ TEST_F(Texts, AMismatchThatDoesNotShowIsNamedWhereItWasStored) {
       << o.out;
 }
 
+/// What an inout held before passes for a wrong value where no thread stores.
+TEST_F(Texts, WrongElementsThatNobodyStoredAreCalledSo) {
+  kernel(
+      "  const int i = blockIdx.x * 128 + threadIdx.x;\n"
+      "  if (i < n / 4 * 4) y[i] = y[i] + x[i];\n",
+      "x + y.before");
+  folder_.write("k.toml", replaced(read_whole(contract_), "kind = \"output\"", "kind = \"inout\""));
+  const Outcome text = smoke();
+  EXPECT_TRUE(has(text.out, " elements wrong, none of them stored")) << text.out;
+  EXPECT_FALSE(has(text.out, "distinct by case") && !has(text.out, "not stored either"))
+      << text.out;
+  EXPECT_TRUE(has(text.out, "1 finding:") || has(text.out, ", 1 distinct by case")) << text.out;
+  kernel(
+      "  const int i = blockIdx.x * 128 + threadIdx.x;\n"
+      "  if (i < n) y[i] = x[i] * 2.f;\n");
+  EXPECT_FALSE(has(smoke().out, "none of them stored"));
+}
+
+TEST_F(Texts, SharedMemoryThatALaunchDoesNotGiveNamesTheKey) {
+  kernel(
+      "  extern __shared__ float held[];\n"
+      "  const int i = blockIdx.x * 128 + threadIdx.x;\n"
+      "  held[threadIdx.x] = 0.f;\n"
+      "  if (i < n) y[i] = x[i] + held[threadIdx.x];\n");
+  const Outcome text = smoke();
+  EXPECT_TRUE(has(text.out, "the contract's key is 'shared'")) << text.out;
+}
+
+TEST_F(Texts, AWrongStoreOfAnotherBlocksElementNamesTheLineThatSaysWhose) {
+  kernel(
+      "  const int i = blockIdx.x * 128 + threadIdx.x;\n"
+      "  if (i < n) y[i] = x[i];\n");
+  folder_.write("k.toml", replaced(read_whole(contract_),
+                                   "formula =", "owns = { y = \"n / 64 == block.x\" }\nformula ="));
+  const std::string file = folder_.write("f.case", replaced(kOneBlock, "end", "blocks 0\nend"));
+  const Outcome text = run_assay({"repro", file, "--contract", contract_, "--json"});
+  EXPECT_TRUE(has(text.out, "stray_write")) << text.out;
+  EXPECT_TRUE(has(text.out, "by 'owns' of the contract, y = ")) << text.out;
+}
+
+/// What nobody judged has not passed: one exit status for every command that meets it.
+TEST_F(Texts, ACaseThatIsNotJudgedIsNoPass) {
+  kernel(
+      "  const int i = blockIdx.x * 128 + threadIdx.x;\n"
+      "  if (i < n) y[i] = tanf(x[i] * 0.3f);\n",
+      "tan(x * 0.3)");  // tan of a rounded product has no bound
+  const std::string text = replaced(kOneBlock, "x normal", "x normal scale=2");
+  const Outcome shown = repro(text);
+  EXPECT_EQ(shown.status, 4) << shown.out;
+  EXPECT_TRUE(has(shown.out, "not judged: ")) << shown.out;
+  EXPECT_EQ(run_assay({"shrink", folder_ / "f.case", "--contract", contract_}).status, 4);
+  const Outcome misspelt = repro(replaced(text, "scale=", "skale="));
+  EXPECT_TRUE(has(misspelt.err, "has no parameter 'skale' (did you mean 'scale'?); it has "))
+      << misspelt.err;
+}
+
+/// The larger case's message says what the smaller one no longer shows.
+TEST_F(Texts, AShrunkCaseHasItsOwnMessage) {
+  kernel(
+      "  const int i = blockIdx.x * 128 + threadIdx.x;\n"
+      "  if (i < n - 1) y[i] = x[i];\n");
+  const std::string file = folder_.write(
+      "f.case",
+      replaced(kOneBlock, "kernel k", "# found by hand\n# y: 99 of 100 elements wrong\nkernel k"));
+  const Outcome small = run_assay({"shrink", file, "--contract", contract_});
+  EXPECT_EQ(small.status, 0) << small.err;
+  EXPECT_FALSE(has(small.out, "99 of 100")) << small.out;
+  EXPECT_TRUE(has(small.out, "# found by hand, made smaller by `assay shrink`")) << small.out;
+  EXPECT_TRUE(has(small.out, "1 element unwritten")) << small.out;
+}
+
 TEST_F(Texts, ARunOfWhichNothingIsJudgedIsNotClean) {
   kernel("  const int i = blockIdx.x * 128 + threadIdx.x;\n"
          "  if (i < n) ((int*)y)[i] = 7 - ((const int*)x)[i];\n");

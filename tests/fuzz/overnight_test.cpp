@@ -2,19 +2,26 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "fuzz/findings.hpp"
+#include "fuzz/log.hpp"
 #include "tests/fuzz/run_assay.hpp"
 
 namespace assay {
 namespace {
 
+namespace fs = std::filesystem;
+using testing::kScaleCase;
+using testing::kScaleContract;
+using testing::Project;
 using testing::TemporaryFolder;
 
 TEST(FuzzState, ReadsWhatItWrote) {
   const TemporaryFolder folder;
   const FuzzFolders folders{folder.path()};
   EXPECT_TRUE(read_state(folders).empty());
-  write_state(folders, {{"a", {10, 1, 2, 3.5, 0.25}}, {"b", {}}});
+  write_state(folders, {{"a", {10, 1, 2, 3.5, 0.25, "/k/a b.toml"}}, {"b", {}}});
   const FuzzState state = read_state(folders);
   ASSERT_EQ(state.size(), 2u);
   EXPECT_EQ(state.at("a").executions, 10);
@@ -22,17 +29,56 @@ TEST(FuzzState, ReadsWhatItWrote) {
   EXPECT_EQ(state.at("a").faults, 2);
   EXPECT_DOUBLE_EQ(state.at("a").seconds, 3.5);
   EXPECT_DOUBLE_EQ(state.at("a").recent_rate, 0.25);
+  EXPECT_EQ(state.at("a").contract, "/k/a b.toml");
+  EXPECT_EQ(state.at("b").contract, "");
 }
 
-TEST(FuzzState, SaysWhereItIsDamaged) {
+TEST(FuzzState, ADamagedLineIsLeftOutAndNamed) {
   const TemporaryFolder folder;
-  folder.write("state.txt", "assay fuzz state 1\na 1 2\n");
-  try {
-    read_state({folder.path()});
-    FAIL() << "accepted";
-  } catch (const InputError& error) {
-    EXPECT_NE(std::string(error.what()).find("state.txt:2:1"), std::string::npos) << error.what();
-  }
+  folder.write("state.txt", "assay fuzz state 1\na 1 2\nb 10 1 2 3.5 0.25\n");
+  std::ostringstream err;
+  const LogTo log_to(err);
+  const FuzzState state = read_state({folder.path()});
+  EXPECT_FALSE(state.contains("a"));
+  EXPECT_EQ(state.at("b").executions, 10);
+  EXPECT_NE(err.str().find("state.txt:2: expected kernel, executions"), std::string::npos)
+      << err.str();
+}
+
+TEST(FuzzState, AFileThatIsNoStateIsRefused) {
+  const TemporaryFolder folder;
+  folder.write("state.txt", "something else\n");
+  EXPECT_THROW(read_state({folder.path()}), InputError);
+}
+
+TEST(FuzzFolder, IsOneContractsAndOneRunsAtATime) {
+  const Project p;
+  const std::string other = p.folder.write("other.toml", kScaleContract);
+  const FuzzFolders folders{p.out};
+  make_folder(p.out);
+  const auto contract = load_kernels({p.contract}).front();
+  const FuzzState state{{"scale_rows", {1, 0, 0, 1, 0, other}}};
+  EXPECT_THROW(check_same_contracts(state, folders, {contract}), InputError);
+  EXPECT_NO_THROW(
+      check_same_contracts({{"scale_rows", {1, 0, 0, 1, 0, p.contract}}}, folders, {contract}));
+  fs::remove(other);
+  EXPECT_NO_THROW(check_same_contracts(state, folders, {contract})) << "it has moved";
+
+  const FolderLock lock(folders.lock());
+  EXPECT_THROW(FolderLock{folders.lock()}, InputError);
+}
+
+TEST(FuzzFolder, DamagedCasesAreNamed) {
+  const Project p;
+  const FuzzFolders folders{p.out};
+  EXPECT_EQ(damaged_files(folders, "scale_rows"), "");
+  p.folder.write("out/corpus/scale_rows/good", kScaleCase);
+  EXPECT_EQ(damaged_files(folders, "scale_rows"), "");
+  p.folder.write("out/corpus/scale_rows/bad", "assay-case 1\nrubbish\n");
+  p.folder.write("out/findings/scale_rows/worse.case", "rubbish");
+  const std::string text = damaged_files(folders, "scale_rows");
+  EXPECT_NE(text.find("corpus/scale_rows/bad:2"), std::string::npos) << text;
+  EXPECT_NE(text.find("1 more file"), std::string::npos) << text;
 }
 
 TEST(NextKernel, VisitsEachOnceFirst) {

@@ -67,7 +67,44 @@ TEST(Replay, WalksFoldersAndWantsAtLeastOneCase) {
   EXPECT_EQ(replay({"--contract", p.contract, p.folder / "corpus"}).status, 1);
   EXPECT_EQ(replay({"--contract", p.contract}).status, 2);
   fs::create_directories(p.folder / "empty");
-  EXPECT_EQ(replay({"--contract", p.contract, p.folder / "empty"}).status, 2);
+  const Outcome empty = replay({"--contract", p.contract, p.folder / "empty"});
+  EXPECT_EQ(empty.status, 2);
+  EXPECT_NE(empty.err.find("/empty: no case to replay"), std::string::npos) << empty.err;
+}
+
+TEST(Replay, AFailureSaysHowToExplainIt) {
+  const Project p;
+  p.folder.write("scale_rows.cu", buggy_source());
+  const Outcome bad = replay({"--contract", p.contract, p.case_file});
+  EXPECT_EQ(bad.status, 1);
+  EXPECT_NE(bad.out.find("/assay repro " + p.case_file + " --contract " + p.contract),
+            std::string::npos)
+      << bad.out;
+}
+
+TEST(Replay, ARecordOfWhatThereIsNotIsAnError) {
+  const Project p;
+  for (const auto& [record, message] :
+       {std::pair{"kind=missmatch rule=R4",
+                  ":7:1: unknown kind 'missmatch' (did you mean 'mismatch'?)"},
+        std::pair{"kind=mismatch rule=R99",
+                  ":7:1: unknown rule 'R99'; the judge's are R1 to R24"}}) {
+    const std::string file = p.folder.write(
+        "r.case", replaced(kScaleCase, "end\n",
+                           "recorded " + std::string(record) + " at=scale_rows.cu:2\nend\n"));
+    const Outcome bad = replay({"--contract", p.contract, file});
+    EXPECT_EQ(bad.status, 2);
+    EXPECT_NE(bad.err.find(message), std::string::npos) << bad.err;
+    EXPECT_EQ(run_assay({"repro", file}).status, 2);
+  }
+}
+
+/// The last rule that a record may name is the last one that there is.
+TEST(Replay, KnowsEveryRule) {
+  const Project p;
+  const std::string rules = read_whole(std::string(ASSAY_SOURCE_DIR) + "/oracles/RULES.md");
+  EXPECT_NE(rules.find("**R24,"), std::string::npos);
+  EXPECT_EQ(rules.find("**R25,"), std::string::npos);
 }
 
 /// A user's own CMake project over Assay's AssayTests.cmake.
@@ -94,6 +131,18 @@ TEST(AssayAddTests, AUsersCorpusIsTestedWithoutReconfiguring) {
   EXPECT_NE(second.out.find("corpus.scale_rows.regressions.new.one"), std::string::npos)
       << second.out;
   EXPECT_NE(second.out.find("out of 2"), std::string::npos) << second.out;
+
+  p.folder.write("corpus/regresions/lost.case", kScaleCase);
+  p.folder.write("corpus/loose.case", kScaleCase);
+  p.folder.write("corpus/README.md", "ours\n");
+  const Outcome third = run_shell("ctest --output-on-failure --test-dir " + build);
+  EXPECT_NE(third.status, 0);
+  for (const char* part :
+       {"2 tests failed out of 4",
+        "corpus/regresions: is no shelf of a corpus (did you mean 'regressions'?)",
+        "corpus/loose.case: lies on no shelf"}) {
+    EXPECT_NE(third.out.find(part), std::string::npos) << part << "\n" << third.out;
+  }
 
   fs::remove_all(p.folder / "corpus");
   EXPECT_NE(run_shell("ctest --test-dir " + build).status, 0) << "an empty corpus must not pass";

@@ -42,6 +42,49 @@ TEST(ReportExit, FollowsTheRules) {
   EXPECT_EQ(report.exit(), Exit::skipped);  // a known one does not fail
 }
 
+TEST(ReportExit, AnErrorOutweighsAFindingAndAnInterruptionIsNotClean) {
+  Report report = smoke_report();
+  report.interrupted = true;
+  EXPECT_EQ(report.exit(), Exit::interrupted);
+  report.findings = {finding("a", "wrong")};
+  EXPECT_EQ(report.exit(), Exit::findings);
+  report.kernels.push_back(
+      unread_report({"c", "/elsewhere/c.toml", InputError({"c.toml", 3}, "no")}));
+  EXPECT_EQ(report.exit(), Exit::bad_input);
+  EXPECT_TRUE(unproven(report).empty()) << "its error says more";
+  EXPECT_NE(text_report(report).find("c: could not be run: c.toml:3: no\n"), std::string::npos);
+  EXPECT_NE(text_report(report).find("interrupted: 1 of 3 kernels could not be run, 1 finding"),
+            std::string::npos);
+  const auto json = nlohmann::json::parse(json_report(report));
+  EXPECT_EQ(json.at("kernels")[2].at("error").at("line"), 3);
+  EXPECT_EQ(json.at("interrupted"), true);
+  EXPECT_NE(junit_report(report).find("<error message=\"interrupted"), std::string::npos);
+  EXPECT_NE(github_report(report).find("::error file=c.toml,line=3,"), std::string::npos);
+}
+
+TEST(GroupByCause, WrongValuesOfOneStoreAreOneBugWhateverTheRule) {
+  FiledFinding first = finding("a", "wrong"), second = finding("a", "NaN"),
+               third = finding("a", "no");
+  second.finding.rule = "R5";
+  third.finding.rule = "R14";
+  first.finding.stored_file = second.finding.stored_file = third.finding.stored_file = "src/a.cu";
+  first.finding.stored_line = second.finding.stored_line = 20;
+  third.finding.stored_line = 21;
+  std::vector<FiledFinding> all{first, second, third};
+  group_by_cause(all);
+  EXPECT_EQ(all[0].with_above, "");
+  EXPECT_EQ(all[1].with_above, "stored at the same line");
+  EXPECT_EQ(all[2].with_above, "") << "another line";
+  for (FiledFinding* one : {&first, &second, &third}) {
+    one->finding.stored_line = 0;
+    one->finding.unstored = one != &third;
+  }
+  all = {first, second, third};
+  group_by_cause(all);
+  EXPECT_EQ(all[1].with_above, "not stored either");
+  EXPECT_EQ(all[2].with_above, "");
+}
+
 TEST(ReportExit, ZeroCasesNeverPass) {
   Report report;
   report.kernels = {kernel("a", 10, 1000), kernel("b", 0, 0)};
@@ -179,6 +222,15 @@ TEST(JunitReport, ShowsWhatWasSkippedAndWhatWasNotJudged) {
             std::string::npos)
       << xml;
   EXPECT_NE(xml.find("1 case not judged: R10"), std::string::npos) << xml;
+}
+
+TEST(JunitReport, CarriesTheNotes) {
+  Report report = smoke_report();
+  report.kernels[0].notes = {"judged the sm_80 build", "a < b"};
+  const std::string xml = junit_report(report);
+  EXPECT_NE(xml.find("<system-out>a &lt; b\njudged the sm_80 build\n</system-out>"),
+            std::string::npos)
+      << xml;
 }
 
 TEST(JunitReport, NothingJudgedFails) {

@@ -195,7 +195,7 @@ TEST(Smoke, ACaseThatIsNotJudgedIsFiledAndExplained) {
   const std::string command = "assay repro " + file + " --contract " + p.contract;
   EXPECT_NE(smoke.out.find(command), std::string::npos) << smoke.out;
   const Outcome repro = run_assay({"repro", file, "--contract", p.contract});
-  for (const char* part : {"skipped: no documented bound for any element (R10)",
+  for (const char* part : {"not judged: no documented bound for any element (R10)",
                            "first element without a documented bound y[", "  no bound  tan(",
                            "  from\n    x[", "\nrepeat    "})
     EXPECT_NE(repro.out.find(part), std::string::npos) << part << "\n" << repro.out;
