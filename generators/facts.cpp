@@ -176,7 +176,8 @@ Facts::Facts(const Contract& contract) : contract(contract), steps(collect_steps
       mark_dimensions(contract, line.expr.get(), mark);
     }
     collect_exponent_factors(contract, *line.expr, false, exponent_factors);
-    exponential |= calls(*line.expr, {"exp", "exp2", "softmax", "logsumexp", "sigmoid", "tanh"});
+    exponential |= calls(*line.expr, {"exp", "exp2", "exp10", "softmax", "logsumexp", "sigmoid",
+                                      "tanh", "sinh", "cosh"});
     ranking |= calls(*line.expr, {"argmax", "argmin"});
     selecting |= calls(*line.expr, {"max", "min", "amax", "amin", "softmax"});
     variance |= calls(*line.expr, {"var", "rsqrt", "sqrt", "mean"});

@@ -9,6 +9,7 @@ namespace assay {
 namespace {
 
 bool at_zero(double x, double) { return x == 0; }
+bool at_one(double x, double) { return x == 1; }
 bool on_an_axis(double x, double y) { return x == 0 || y == 0; }
 bool power_is_one(double x, double y) { return y == 0 || x == 1 || (x == -1 && std::isinf(y)); }
 
@@ -18,6 +19,7 @@ const FunctionInfo* find_function(std::string_view name) {
   static constexpr auto table = std::to_array<FunctionInfo>({
       {"exp", 1, Shape::increasing},
       {"exp2", 1, Shape::increasing, 0, false, at_zero},
+      {"exp10", 1, Shape::increasing, 0, false, at_zero},
       {"expm1", 1, Shape::increasing},
       {"log", 1, Shape::increasing},
       {"log2", 1, Shape::increasing},
@@ -30,7 +32,15 @@ const FunctionInfo* find_function(std::string_view name) {
       {"hypot", 2, Shape::other, 0, false, on_an_axis},
       {"cos", 1, Shape::lipschitz, 1, false, at_zero},
       {"tan", 1, Shape::other},
+      {"asin", 1, Shape::increasing},
+      {"acos", 1, Shape::decreasing, 0, false, at_one},
+      {"atan", 1, Shape::increasing},
+      {"sinh", 1, Shape::increasing},
+      {"cosh", 1, Shape::other, 0, false, at_zero},
       {"tanh", 1, Shape::increasing},
+      {"asinh", 1, Shape::increasing},
+      {"acosh", 1, Shape::increasing, 0, false, at_one},
+      {"atanh", 1, Shape::increasing},
       {"erf", 1, Shape::increasing},
       {"erfc", 1, Shape::decreasing},
       {"normcdf", 1, Shape::increasing},

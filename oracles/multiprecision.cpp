@@ -92,33 +92,70 @@ N complement(const N& x) {
   return x > far ? complement_far(x) : N(1 - error_function(x));
 }
 
+/// e^x - 1. Small arguments cancel: 1 + x holds kBits / 2 more bits than its difference from 1
+/// needs.
+template <typename N>
+N exponential_less_one(const N& x) {
+  if (mp::abs(x) > 0x1p-20) return mp::exp(x) - 1;
+  N term = x;
+  N sum = x;
+  for (int i = 2; i < 40; ++i) sum += term *= x / i;
+  return sum;
+}
+
+/// log(1 + x), x > -1.
+template <typename N>
+N logarithm_of_one_and(const N& x) {
+  if (mp::abs(x) > 0x1p-20) return mp::log(N(x + 1));
+  N power = x;
+  N sum = x;
+  for (int i = 2; i < 40; ++i) {
+    power *= -x;
+    sum += power / i;
+  }
+  return sum;
+}
+
+/// Hyperbolic functions and their inverses by the two above, none of whose terms cancel; inverse
+/// sines and cosines by the angle's tangent (DLMF 4.23.14, 4.35 to 4.37), |x| < 1.
+template <typename N>
+bool of_an_angle(const std::string& name, const N& x, N& out) {
+  const N size = mp::abs(x);
+  const auto with_sign = [&](const N& y) { return out = x < 0 ? N(-y) : y, true; };
+  if (name == "asin") return out = mp::atan(N(x / mp::sqrt(N((1 - x) * (1 + x))))), true;
+  if (name == "acos") return out = 2 * mp::atan(mp::sqrt(N((1 - x) / (1 + x)))), true;
+  if (name == "atan") return out = mp::atan(x), true;
+  if (name == "sinh") {
+    const N m = exponential_less_one(size);
+    return with_sign((m + m / (m + 1)) / 2);
+  }
+  if (name == "cosh") {
+    const N e = mp::exp(size);
+    return out = (e + 1 / e) / 2, true;
+  }
+  if (name == "asinh")
+    return with_sign(
+        logarithm_of_one_and(N(size + size * size / (1 + mp::sqrt(N(1 + size * size))))));
+  if (name == "acosh")
+    return out = logarithm_of_one_and(N((x - 1) + mp::sqrt(N((x - 1) * (x + 1))))), true;
+  if (name == "atanh") return with_sign(logarithm_of_one_and(N(2 * size / (1 - size))) / 2);
+  return false;
+}
+
 template <typename N>
 N of_one(const std::string& name, const N& x, bool& known) {
   static const N ln2 = mp::log(N(2));
   static const N ln10 = mp::log(N(10));
+  N angle;
+  if (of_an_angle(name, x, angle)) return angle;
   if (name == "exp") return mp::exp(x);
   if (name == "exp2") return mp::exp(N(x * ln2));
-  if (name == "expm1") {
-    // Small arguments cancel: 1 + x holds kBits / 2 more bits than its difference from 1 needs.
-    if (mp::abs(x) > 0x1p-20) return mp::exp(x) - 1;
-    N term = x;
-    N sum = x;
-    for (int i = 2; i < 40; ++i) sum += term *= x / i;
-    return sum;
-  }
+  if (name == "exp10") return mp::exp(N(x * ln10));
+  if (name == "expm1") return exponential_less_one(x);
   if (name == "log") return mp::log(x);
   if (name == "log2") return mp::log(x) / ln2;
   if (name == "log10") return mp::log(x) / ln10;
-  if (name == "log1p") {
-    if (mp::abs(x) > 0x1p-20) return mp::log(N(x + 1));
-    N power = x;
-    N sum = x;
-    for (int i = 2; i < 40; ++i) {
-      power *= -x;
-      sum += power / i;
-    }
-    return sum;
-  }
+  if (name == "log1p") return logarithm_of_one_and(x);
   if (name == "sin") return mp::sin(x);
   if (name == "cos") return mp::cos(x);
   if (name == "tan") return mp::tan(x);
@@ -147,9 +184,15 @@ bool special(const std::string& name, const N& x, N& out) {
   if (logarithm && x <= 0) return out = x == 0 ? N(-infinity) : nan, true;
   if ((name == "sqrt" || name == "rsqrt") && x < 0) return out = nan, true;
   if (name == "rsqrt" && x == 0) return out = infinity, true;
+  if ((name == "asin" || name == "acos" || name == "atanh") && mp::abs(x) > 1)
+    return out = nan, true;
+  if (name == "atanh" && mp::abs(x) == 1) return out = x > 0 ? infinity : N(-infinity), true;
+  if (name == "acosh" && x < 1) return out = nan, true;
+  if ((name == "acos" || name == "acosh") && x == 1) return out = 0, true;
   if (!is_infinite) return false;
   const bool up = x > 0;
-  if (name == "exp" || name == "exp2") return out = up ? infinity : N(0), true;
+  if (name == "cosh") return out = infinity, true;
+  if (name == "exp" || name == "exp2" || name == "exp10") return out = up ? infinity : N(0), true;
   if (name == "expm1") return out = up ? infinity : N(-1), true;
   if (name == "tanh" || name == "erf") return out = up ? 1 : -1, true;
   if (name == "erfc") return out = up ? 0 : 2, true;
@@ -242,9 +285,16 @@ N function_value(const std::string& name, const N& x, const N& y, bool& known, b
   if (name == "pow") return power(x, y, exact);
   if (name == "atan2") return angle(x, y, exact);
   if (name == "hypot") return hypotenuse(x, y, exact);
+  static const N half_pi = 2 * mp::atan(N(1));
+  if ((name == "atan" && (mp::isinf)(x)) || (name == "asin" && mp::abs(x) == 1))
+    return x > 0 ? half_pi : N(-half_pi);
+  if (name == "acos" && x == -1) return 2 * half_pi;
+  if (name == "acos" && x == 0) return half_pi;
   if (special(name, x, out)) return exact = true, out;
   if (whole) return exact = true, rounded_to_integer(name, x);
-  if (x == 0 && (name == "exp" || name == "exp2" || name == "cos")) return exact = true, N(1);
+  const bool one_at_zero =
+      name == "exp" || name == "exp2" || name == "exp10" || name == "cos" || name == "cosh";
+  if (x == 0 && one_at_zero) return exact = true, N(1);
   if (x == 0 && name == "erfc") return exact = true, N(1);
   if (x == 0 && name == "normcdf") return exact = true, N(0.5);
   if (x == 0) return exact = true, x;
@@ -254,10 +304,16 @@ N function_value(const std::string& name, const N& x, const N& y, bool& known, b
     return known = false, x;
   // Beyond these the values are not distinguishable from their limits in any format. What grows has
   // no bound then: what the formula makes of it may come back into range.
-  if ((name == "exp" || name == "exp2" || name == "expm1") && x > kFarthestExponent)
+  const bool hyperbolic = name == "sinh" || name == "cosh";
+  const bool exponential = name == "exp" || name == "exp2" || name == "exp10";
+  const int farthest = name == "exp10" ? kFarthestExponent / 4 : kFarthestExponent;
+  if ((exponential || hyperbolic || name == "expm1") && x > farthest)
     return known = false, N(mp::ldexp(N(1), kFarthestExponent));
-  if ((name == "exp" || name == "exp2") && x < -kFarthestExponent)
-    return N(mp::ldexp(N(1), -kFarthestExponent));
+  if (hyperbolic && x < -farthest) {
+    const N size = mp::ldexp(N(1), kFarthestExponent);
+    return known = false, name == "sinh" ? N(-size) : size;
+  }
+  if (exponential && x < -farthest) return N(mp::ldexp(N(1), -kFarthestExponent));
   if (name == "erf" && mp::abs(x) > 30) return x > 0 ? N(1) : N(-1);
   if (name == "erfc" && x < -30) return N(2);
   if (name == "normcdf" && x > 43) return N(1);
@@ -348,13 +404,17 @@ double nearest_value(std::string_view function, double x, double y) {
   if (x == 0 && std::signbit(x)) {
     // -0 where the function is odd or keeps it.
     for (const char* odd : {"expm1", "log1p", "sin", "tan", "tanh", "erf", "cbrt", "floor", "ceil",
-                            "trunc", "rint", "sqrt"})
+                            "trunc", "rint", "sqrt", "asin", "atan", "sinh", "asinh", "atanh"})
       if (function == odd) return x;
     if (function == "rsqrt") return -std::numeric_limits<double>::infinity();
   }
   const Short value =
       function_value<Short>(std::string(function), Short(x), Short(y), known, exact);
-  if (!known) return function.starts_with("exp") ? std::numeric_limits<double>::infinity() : 0;
+  if (!known) {
+    const bool grows = function.starts_with("exp") || function == "sinh" || function == "cosh";
+    const double infinity = std::numeric_limits<double>::infinity();
+    return !grows ? 0 : value < 0 ? -infinity : infinity;
+  }
   return value.convert_to<double>();
 }
 

@@ -43,6 +43,11 @@ ASSAY_INLINE Vec vsquare_residue(Vec a, Vec p) {
 /// 2^k for the integer k that t = k + kMagic holds, |k| < 1023.
 ASSAY_INLINE Vec vpower_of_two(Vec t) { return (Vec)(((Mask)t + 1023) << 52); }
 
+ASSAY_INLINE Vec vroot(Vec x) {
+  return Vec{__builtin_sqrt(x[0]), __builtin_sqrt(x[1]), __builtin_sqrt(x[2]),
+             __builtin_sqrt(x[3])};
+}
+
 // --- exponentials
 // ---------------------------------------------------------------------------------
 
@@ -85,6 +90,18 @@ ASSAY_INLINE Near vexp2(Vec x, Vec) {
   return vbeyond(x, -1000, 1025, {v, edge});
 }
 
+// 10^x = 2^k e^(r ln 10): log10(2) in two parts, the upper of 33 bits.
+ASSAY_INLINE Near vexp10(Vec x, Vec) {
+  const Vec in = x > 301 ? splat(301) : x < -301.1 ? splat(-301.1) : x;
+  const Vec t = in * 0x1.a934f0979a371p+1 + kMagic;
+  const Vec k = t - kMagic;
+  const Vec r = ((in - k * 0x1.34413509p-2) - k * 0x1.ef3fde623e256p-35) * 0x1.26bb1bbb55516p+1;
+  const Vec v = (1 + (r + (r * r) * vexponential_tail(r))) * vpower_of_two(t);
+  const Vec e = in == 0 ? Vec{} : v * 0x1p-50;
+  const Vec edge = ((x > 301) & (x <= 309)) ? splat(kInfinite) : e;
+  return vbeyond(x, -301.1, 309, {v, edge});
+}
+
 // e^x - 1 = 2^k (r + r^2 q) + (2^k - 1). Where k is not 0 the result is at least 0.29, so its
 // parts' errors stay relative.
 ASSAY_INLINE Vec vexpm1_core(Vec x) {
@@ -114,6 +131,35 @@ ASSAY_INLINE Near vtanh(Vec x, Vec) {
   const Vec v = (Vec)((Mask)size | (Mask)sign);
   const Vec e = ((x == x) & (a != kInfinite)) ? size * 0x1p-48 : Vec{};
   return {x == 0 ? x : x == x ? v : x, e};
+}
+
+/// Past `kLargestHyperbolic` sinh and cosh exceed double's range.
+constexpr double kLargestHyperbolic = 711;
+
+/// Of |x| alone, with the sign that `v` bears: left to multiprecision next to the end of the range.
+ASSAY_INLINE Near vhyperbolic_ends(Vec x, Vec v, Vec e) {
+  const Vec a = vabs(x);
+  const Vec sign = (Vec)((Mask)v & (Mask)splat(-0.0));
+  const Vec infinite = (Vec)((Mask)splat(kInfinite) | (Mask)sign);
+  const Vec edge = a > 700 ? splat(kInfinite) : e;
+  const Mask beyond = a > kLargestHyperbolic;
+  return {x == x ? (beyond ? infinite : v) : x, (x == x) & ~beyond ? edge : Vec{}};
+}
+
+// sinh |x| = (m + m / (m + 1)) / 2, m = e^|x| - 1.
+ASSAY_INLINE Near vsinh(Vec x, Vec) {
+  const Vec a = vabs(x);
+  const Vec m = vexpm1_core(a < 700 ? a : splat(700));
+  const Vec size = 0.5 * (m + m / (m + 1));
+  const Vec v = (Vec)((Mask)size | ((Mask)x & (Mask)splat(-0.0)));
+  return vhyperbolic_ends(x, x == 0 ? x : v, size * 0x1p-47);
+}
+
+ASSAY_INLINE Near vcosh(Vec x, Vec) {
+  const Vec a = vabs(x);
+  const Vec g = vexponential(a < 700 ? a : splat(700));
+  const Vec v = 0.5 * (g + 1 / g);
+  return vhyperbolic_ends(x, v, x == 0 ? Vec{} : v * 0x1p-49);
 }
 
 // --- logarithms
@@ -178,6 +224,42 @@ ASSAY_INLINE Near vlog1p(Vec x, Vec) {
   const Vec v = vlog_core(u) + (huge ? Vec{} : c / u);
   const Near f = vlogarithm_ends(u, v, vabs(v) * 0x1p-48);
   return {x == 0 ? x : f.v, x == 0 ? Vec{} : f.e};
+}
+
+// --- inverse hyperbolic functions: log1p of what has no cancelling terms
+// ---------------------------
+
+/// +-log1p(w) or half of it, with the sign of x; beyond `far` left to multiprecision.
+ASSAY_INLINE Near vof_log1p(Vec x, Vec w, double times, Mask far) {
+  const Near l = vlog1p(w, w);
+  const Vec size = vabs(l.v) * times;
+  const Vec v = (Vec)((Mask)size | ((Mask)x & (Mask)splat(-0.0)));
+  const Mask number = (l.v == l.v) & (size < kInfinite);
+  const Vec error = far ? splat(kInfinite) : size * 0x1p-46;
+  return {l.v == l.v ? v : splat(kNone), number & (x != 0) ? error : Vec{}};
+}
+
+// asinh |x| = log1p(a + a^2 / (1 + sqrt(1 + a^2))).
+ASSAY_INLINE Near vasinh(Vec x, Vec) {
+  const Vec a = vabs(x);
+  const Mask far = (a > 0x1p500) & (a < kInfinite);
+  const Vec in = a > 0x1p500 ? splat(1) : a;
+  const Vec square = in * in;
+  const Vec w = in + square / (1 + vroot(1 + square));
+  return vof_log1p(x, a == kInfinite ? a : w, 1, far);
+}
+
+// acosh x = log1p(t + sqrt(t (t + 2))), t = x - 1: NaN below 1.
+ASSAY_INLINE Near vacosh(Vec x, Vec) {
+  const Mask far = (x > 0x1p500) & (x < kInfinite);
+  const Vec t = (far ? splat(2) : x) - 1;
+  return vof_log1p(x, x < 1 ? splat(kNone) : t + vroot(t * (t + 2)), 1, far);
+}
+
+// atanh |x| = log1p(2 a / (1 - a)) / 2.
+ASSAY_INLINE Near vatanh(Vec x, Vec) {
+  const Vec a = vabs(x);
+  return vof_log1p(x, a > 1 ? splat(kNone) : 2 * a / (1 - a), 0.5, a != a);
 }
 
 // --- error functions
@@ -279,11 +361,6 @@ ASSAY_INLINE Near vpow(Vec x, Vec y) {
 
 // --- roots
 // ----------------------------------------------------------------------------------------
-
-ASSAY_INLINE Vec vroot(Vec x) {
-  return Vec{__builtin_sqrt(x[0]), __builtin_sqrt(x[1]), __builtin_sqrt(x[2]),
-             __builtin_sqrt(x[3])};
-}
 
 // sqrt(a^2 + b^2) with the larger scaled into [1, 2): the squares and their sum err by 2^-52, which
 // the root halves, and rounds.

@@ -207,6 +207,20 @@ ASSAY_INLINE Near vatan2(Vec x, Vec y) {
   return {number ? v : x + y, number ? e : zero};
 }
 
+// The inverse functions as angles of points: 1 - x^2 as a product, none of whose factors cancels
+// more than x itself lies next to 1.
+ASSAY_INLINE Near vatan(Vec x, Vec) { return vatan2(x, splat(1)); }
+
+ASSAY_INLINE Near vasin(Vec x, Vec) {
+  const Near f = vatan2(x, vroot((1 - x) * (1 + x)));
+  return {f.v, f.e * 2};
+}
+
+ASSAY_INLINE Near vacos(Vec x, Vec) {
+  const Near f = vatan2(vroot((1 - x) * (1 + x)), x);
+  return {f.v, f.e * 2};
+}
+
 /// Calls f for each four elements; the last may have fewer, padded with ones.
 template <Near (*f)(Vec, Vec)>
 void row(int n, const double* x, const double* y, double* v, double* e) {
@@ -234,6 +248,9 @@ struct NamedRow {
 
 RowFunction find_row(std::string_view name) {
   static constexpr auto table = std::to_array<NamedRow>({
+      {"exp10", row<vexp10>}, {"sinh", row<vsinh>},       {"cosh", row<vcosh>},
+      {"asin", row<vasin>},   {"acos", row<vacos>},       {"atan", row<vatan>},
+      {"asinh", row<vasinh>}, {"acosh", row<vacosh>},     {"atanh", row<vatanh>},
       {"exp2", row<vexp2>},   {"expm1", row<vexpm1>},     {"log", row<vlog>},
       {"log2", row<vlog2>},   {"log10", row<vlog10>},     {"log1p", row<vlog1p>},
       {"sin", row<vsin>},     {"cos", row<vcos>},         {"tan", row<vtan>},

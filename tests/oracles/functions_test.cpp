@@ -62,6 +62,44 @@ TEST(Functions, SpecialValues) {
            {"cbrt", kInfinity, 0, kInfinity},
            {"cbrt", 0x1p-1074, 0, 0x1p-358},
            {"cbrt", kNan, 0, kNan},
+           {"asin", -0.0, 0, -0.0},
+           {"asin", 1.0, 0, kPi / 2},
+           {"asin", -1.0, 0, -kPi / 2},
+           {"asin", 1.5, 0, kNan},
+           {"asin", -kInfinity, 0, kNan},
+           {"acos", 1.0, 0, 0.0},
+           {"acos", -1.0, 0, kPi},
+           {"acos", 0.0, 0, kPi / 2},
+           {"acos", -0.0, 0, kPi / 2},
+           {"acos", -1.5, 0, kNan},
+           {"acos", kInfinity, 0, kNan},
+           {"atan", -0.0, 0, -0.0},
+           {"atan", kInfinity, 0, kPi / 2},
+           {"atan", -kInfinity, 0, -kPi / 2},
+           {"sinh", -0.0, 0, -0.0},
+           {"sinh", -kInfinity, 0, -kInfinity},
+           {"sinh", -1e300, 0, -kInfinity},
+           {"sinh", 720.0, 0, kInfinity},
+           {"cosh", -0.0, 0, 1.0},
+           {"cosh", -kInfinity, 0, kInfinity},
+           {"cosh", -1e300, 0, kInfinity},
+           {"asinh", -0.0, 0, -0.0},
+           {"asinh", -kInfinity, 0, -kInfinity},
+           {"acosh", 1.0, 0, 0.0},
+           {"acosh", 0.5, 0, kNan},
+           {"acosh", 0.0, 0, kNan},
+           {"acosh", -kInfinity, 0, kNan},
+           {"acosh", kInfinity, 0, kInfinity},
+           {"atanh", -0.0, 0, -0.0},
+           {"atanh", 1.0, 0, kInfinity},
+           {"atanh", -1.0, 0, -kInfinity},
+           {"atanh", -1.5, 0, kNan},
+           {"atanh", kInfinity, 0, kNan},
+           {"exp10", -0.0, 0, 1.0},
+           {"exp10", -kInfinity, 0, 0.0},
+           {"exp10", kInfinity, 0, kInfinity},
+           {"exp10", 1e300, 0, kInfinity},
+           {"exp10", kNan, 0, kNan},
            {"pow", kNan, 0.0, 1.0},
            {"pow", 1.0, kNan, 1.0},
            {"pow", -1.0, kInfinity, 1.0},
@@ -112,6 +150,75 @@ TEST(Functions, ErrorFunctionsOnEitherSideOfTheirSeries) {
            {"erfc", 1e-20, 1.0},
        }) {
     EXPECT_EQ(nearest_value(known.name, known.x, 0), known.value) << known.name << " " << known.x;
+  }
+}
+
+/// Made with mpmath at 60 digits.
+TEST(Functions, AnglesAndHyperbolicFunctions) {
+  struct Known {
+    const char* name;
+    double x;
+    double value;
+  };
+  for (const Known& known : std::initializer_list<Known>{
+           {"asin", 1e-300, 0x1.56e1fc2f8f359p-997},
+           {"asin", 0x1p-30, 0x1.0000000000000p-30},
+           {"asin", 0.5, 0x1.0c152382d7366p-1},
+           {"asin", -0.75, -0x1.b235315c680dcp-1},
+           {"asin", 0x1.fffffffffffffp-1, 0x1.921fb50442d18p+0},
+           {"asin", 0.1, 0x1.9a49276037884p-4},
+           {"acos", 1e-300, 0x1.921fb54442d18p+0},
+           {"acos", -0.5, 0x1.0c152382d7366p+1},
+           {"acos", 0.75, 0x1.720a392c1d955p-1},
+           {"acos", 0x1.fffffffffffffp-1, 0x1.0000000000000p-26},
+           {"acos", -0x1.fffffffffffffp-1, 0x1.921fb52442d18p+1},
+           {"acos", 0.1, 0x1.787b22ce3f590p+0},
+           {"atan", 1e-300, 0x1.56e1fc2f8f359p-997},
+           {"atan", 0x1p-30, 0x1.0000000000000p-30},
+           {"atan", 1.0, 0x1.921fb54442d18p-1},
+           {"atan", -3.0, -0x1.3fc176b7a8560p+0},
+           {"atan", 1e300, 0x1.921fb54442d18p+0},
+           {"atan", 0.4375, 0x1.a64eec3cc23fdp-2},
+           {"sinh", 1e-300, 0x1.56e1fc2f8f359p-997},
+           {"sinh", 0x1p-30, 0x1.0000000000000p-30},
+           {"sinh", 0.5, 0x1.0acd00fe63b97p-1},
+           {"sinh", -20.0, -0x1.ceb088b68e804p+27},
+           {"sinh", 710.0, 0x1.3e21a464507f9p+1023},
+           {"sinh", 0.001, 0x1.0624e00c1c9e3p-10},
+           {"cosh", 0x1p-30, 0x1.0000000000000p+0},
+           {"cosh", 0.5, 0x1.20ac1862ae8d0p+0},
+           {"cosh", -20.0, 0x1.ceb088b68e804p+27},
+           {"cosh", 710.0, 0x1.3e21a464507f9p+1023},
+           {"cosh", 0.001, 0x1.000008637bdc1p+0},
+           {"asinh", 1e-300, 0x1.56e1fc2f8f359p-997},
+           {"asinh", 0x1p-30, 0x1.0000000000000p-30},
+           {"asinh", 0.5, 0x1.ecc2caec5160ap-2},
+           {"asinh", -1e10, -0x1.7b810429a7c2ap+4},
+           {"asinh", 1e300, 0x1.59bbfd8b83e44p+9},
+           {"asinh", 0x1.fffffffffffffp1023, 0x1.633ce8fb9f87ep+9},
+           {"acosh", 0x1.0000000000001p0, 0x1.6a09e667f3bccp-26},
+           {"acosh", 1.5, 0x1.ecc2caec5160ap-1},
+           {"acosh", 1e10, 0x1.7b810429a7c2ap+4},
+           {"acosh", 1e300, 0x1.59bbfd8b83e44p+9},
+           {"atanh", 1e-300, 0x1.56e1fc2f8f359p-997},
+           {"atanh", 0x1p-30, 0x1.0000000000000p-30},
+           {"atanh", 0.5, 0x1.193ea7aad030bp-1},
+           {"atanh", -0.75, -0x1.f2272ae325a57p-1},
+           {"atanh", 0x1.fffffffffffffp-1, 0x1.2b708872320e2p+4},
+           {"exp10", 0.5, 0x1.94c583ada5b53p+1},
+           {"exp10", -0.25, 0x1.1feb33c1c381ep-1},
+           {"exp10", 2.0, 0x1.9000000000000p+6},
+           {"exp10", -3.0, 0x1.0624dd2f1a9fcp-10},
+           {"exp10", 308.0, 0x1.1ccf385ebc8a0p+1023},
+           {"exp10", -320.0, 0x0.00000000007e8p-1022},
+           {"exp10", 1e-20, 0x1.0000000000000p+0},
+       }) {
+    EXPECT_EQ(nearest_value(known.name, known.x, 0), known.value) << known.name << " " << known.x;
+    double v = 0;
+    double e = 0;
+    rows::row_function(known.name)(1, &known.x, &known.x, &v, &e);
+    EXPECT_LE(std::fabs(v - known.value), e + std::fabs(known.value) * 0x1p-53)
+        << known.name << " " << known.x;
   }
 }
 

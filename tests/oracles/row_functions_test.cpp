@@ -16,10 +16,11 @@
 namespace assay::rows {
 namespace {
 
-const std::vector<std::string> kAll = {"exp2",  "expm1", "log",    "log2", "log10",    "log1p",
-                                       "sin",   "cos",   "tan",    "tanh", "erf",      "erfc",
-                                       "pow",   "atan2", "hypot",  "cbrt", "floor",    "ceil",
-                                       "trunc", "rint",  "is_nan", "fmod", "copysign", "normcdf"};
+const std::vector<std::string> kAll = {
+    "exp2",  "expm1", "log",    "log2",  "log10",    "log1p",   "sin",   "cos",   "tan",
+    "tanh",  "erf",   "erfc",   "pow",   "atan2",    "hypot",   "cbrt",  "floor", "ceil",
+    "trunc", "rint",  "is_nan", "fmod",  "copysign", "normcdf", "exp10", "sinh",  "cosh",
+    "asin",  "acos",  "atan",   "asinh", "acosh",    "atanh"};
 
 double uniform(std::mt19937_64& rng) { return static_cast<double>(rng() >> 11) * 0x1p-53; }
 
@@ -172,7 +173,9 @@ TEST(RowFunctions, ValuesLieWithinTheirBounds) {
 TEST(RowFunctions, FloatsAreNeverLeftToMultiprecision) {
   std::mt19937_64 rng(5);
   for (const std::string& name : kAll) {
-    if (name == "pow" || name == "exp2" || name == "expm1") continue;  // far ends, negative bases
+    if (name == "pow" || name == "exp2" || name == "expm1" || name == "exp10" || name == "sinh" ||
+        name == "cosh")
+      continue;  // far ends, negative bases
     for (int k = 0; k < 20000; ++k) {
       const double x = static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(rng())));
       const double y = 1.25;

@@ -56,8 +56,10 @@ void expect_decided(const std::string& formula, int arguments_of) {
 }
 
 TEST(Undecided, NoFunctionOfOneArgument) {
-  for (const char* name : {"exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt",
-                           "sin", "cos", "tan", "tanh", "erf", "erfc", "normcdf", "floor", "rint"})
+  for (const char* name :
+       {"exp",   "exp2", "expm1", "log",  "log2", "log10", "log1p",   "sqrt",  "rsqrt",
+        "sin",   "cos",  "tan",   "tanh", "erf",  "erfc",  "normcdf", "floor", "rint",
+        "exp10", "asin", "acos",  "atan", "sinh", "cosh",  "asinh",   "acosh", "atanh"})
     expect_decided(std::string(name) + "(a) ", 1);
 }
 
