@@ -31,8 +31,8 @@ TEST(FormsPopulation, EachIsCleanAndJudged) {
     int64_t unjudged = 0;
     for (const auto& [reason, number] : kernel.at("unjudged").items())
       unjudged += number.get<int64_t>();
-    EXPECT_GT(kernel.at("cases").get<int64_t>(), 0) << kernel.at("name");
-    EXPECT_LT(unjudged, kernel.at("cases").get<int64_t>()) << kernel.at("name");
+    EXPECT_GT(kernel.at("cases").get<int64_t>(), 0) << kernel.at("kernel");
+    EXPECT_LT(unjudged, kernel.at("cases").get<int64_t>()) << kernel.at("kernel");
   }
 }
 
