@@ -1,5 +1,5 @@
-// The second population of correct kernels, kernels_under_test/forms: a few cases of each pass, and of
-// each at least one is judged.
+// The second population of correct kernels, kernels_under_test/forms: a few cases of each pass, and
+// of each at least one is judged.
 #include <nlohmann/json.hpp>
 
 #include "fuzz/find_kernels.hpp"
