@@ -45,5 +45,13 @@ TEST(FormsPopulation, NamesAreNotThoseOfTheShippedKernels) {
   }
 }
 
+/// Replay runs the emulator's own rows alone; this showed with the erring ones of `calibrate`.
+TEST(FormsPopulation, ASmallestExponentialErrsToNoNegativeNumber) {
+  const std::string file =
+      std::string(kForms) + "/corpus/fast_intrinsics/regressions/exp_near_its_smallest.case";
+  const Outcome outcome = run_assay({"repro", file, "--adversarial", "2736127", "--fmad", "on"});
+  EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+}
+
 }  // namespace
 }  // namespace assay::testing
