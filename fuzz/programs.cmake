@@ -47,3 +47,11 @@ foreach(contract ${contracts})
   get_filename_component(kernel ${contract} NAME_WE)
   assay_add_tests(CONTRACT ${contract} CORPUS ${CMAKE_SOURCE_DIR}/corpus/${kernel})
 endforeach()
+
+# The second population's regressions lie beside its contracts.
+file(GLOB form_corpora CONFIGURE_DEPENDS kernels_under_test/forms/corpus/*)
+foreach(corpus ${form_corpora})
+  get_filename_component(kernel ${corpus} NAME)
+  assay_add_tests(CONTRACT ${CMAKE_SOURCE_DIR}/kernels_under_test/forms/${kernel}.toml
+                  CORPUS ${corpus} NAME forms.${kernel})
+endforeach()
