@@ -26,6 +26,12 @@ bool calls(const Expr& node, unsigned traits) {
                      [&](const ExprPtr& operand) { return calls(*operand, traits); });
 }
 
+bool reads_strides(const Expr& node) {
+  return (node.kind == Expr::Kind::call && node.text == "stride") ||
+         std::any_of(node.operands.begin(), node.operands.end(),
+                     [](const ExprPtr& operand) { return reads_strides(*operand); });
+}
+
 bool mentions(const Expr& node, const std::string& name) {
   if (node.kind == Expr::Kind::name && node.text == name) return true;
   return std::any_of(node.operands.begin(), node.operands.end(),
@@ -204,7 +210,7 @@ std::vector<size_t> free_strides(const OperandSpec& operand) {
     const StrideRule& rule = operand.strides[d];
     if (rule.any) {
       out.push_back(d);
-    } else if (!rule.value || calls(*rule.value, {"stride"})) {
+    } else if (!rule.value || reads_strides(*rule.value)) {
       return {};
     }
   }
