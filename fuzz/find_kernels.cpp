@@ -84,6 +84,13 @@ ContractPtr find_planted(const std::string& kernel) {
   return nullptr;
 }
 
+/// A contract of the second population, whose files are named after their kernels.
+ContractPtr find_form(const std::string& kernel) {
+  const std::string path = source_root() + "/kernels_under_test/forms/" + kernel + ".toml";
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored) ? load(path) : nullptr;
+}
+
 InputError unknown_kernel(const std::string& kernel) {
   std::error_code ignored;
   if (fs::is_regular_file(kernel + ".toml", ignored)) {
@@ -206,6 +213,7 @@ ContractPtr contract_of_case(const Case& c, const std::string& case_file,
     if (folder == folder.root_path()) break;
   }
   if (ContractPtr found = load_by_name(c.kernel)) return found;
+  if (ContractPtr found = find_form(c.kernel)) return found;
   if (ContractPtr found = find_planted(c.kernel)) return found;
   throw InputError({case_file}, "unknown kernel '" + c.kernel +
                                     "': no contract of it is beside this case or among Assay's "

@@ -35,12 +35,14 @@ void seed_corpus(const FuzzFolders& folders, const Contract& contract) {
     write_file(corpus + "/covering-" + std::to_string(number++) + ".case", print_case(c));
   }
   std::error_code ignored;
-  for (const char* shelf : {"seeds", "regressions"}) {
-    const fs::path folder = fs::path(source_root()) / "corpus" / contract.name / shelf;
-    for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-      if (entry.path().extension() != ".case") continue;
-      write_file(corpus + "/" + shelf + "-" + entry.path().filename().string(),
-                 read_text(entry.path()));
+  for (const fs::path& root : {fs::path(source_root()), fs::path(contract.path).parent_path()}) {
+    for (const char* shelf : {"seeds", "regressions"}) {
+      const fs::path folder = root / "corpus" / contract.name / shelf;
+      for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+        if (entry.path().extension() != ".case") continue;
+        write_file(corpus + "/" + shelf + "-" + entry.path().filename().string(),
+                   read_text(entry.path()));
+      }
     }
   }
 }

@@ -45,6 +45,15 @@ TEST(FormsPopulation, NamesAreNotThoseOfTheShippedKernels) {
   }
 }
 
+/// A report names such a case without its contract.
+TEST(FormsPopulation, ACaseAnywhereFindsItsContract) {
+  const TemporaryFolder folder;
+  const std::string file =
+      folder.write("a.case", "assay-case 1\nkernel lion\nsizes n=3\nvalues grad normal\nend\n");
+  const Outcome outcome = run_assay({"repro", file});
+  EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+}
+
 /// Replay runs the emulator's own rows alone; this showed with the erring ones of `calibrate`.
 TEST(FormsPopulation, ASmallestExponentialErrsToNoNegativeNumber) {
   const std::string file =
