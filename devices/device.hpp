@@ -154,6 +154,8 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual std::string_view name() const = 0;
+  /// Whether a case fixes the order in which threads come, so that every run gives the same bits.
+  virtual bool repeats() const { return true; }
   /// Runs the instance's launches in order; programs[i] belongs to instance.launches[i]. Findings
   /// are data; throws only InputError (PTX that does not parse).
   virtual Run run(const Instance& instance, const std::vector<Program>& programs,

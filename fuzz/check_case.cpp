@@ -273,6 +273,11 @@ void Checker::check_property(CheckResult& result) {
       outcome.why_none = variation.text + ": " + run.unsupported;
       continue;
     }
+    if (run.difference && differs_by_itself(result)) {
+      outcome.unsupported = true;
+      outcome.why_none = variation.text + ": the case's own outputs differ from run to run here";
+      continue;
+    }
     run.differs = differences(*result.instance, variation.instance);
     std::string problem = problem_of(*result.instance, run);
     outcome.runs.push_back(std::move(run));
@@ -286,6 +291,28 @@ void Checker::check_property(CheckResult& result) {
     break;
   }
   result.property = std::move(outcome);
+}
+
+/// Whether two runs of the case as it is may differ: on a GPU, whose threads come in another order
+/// each time, unless the contract says that a second run gives the same bits. Sums by atomics may
+/// happen to agree for many runs, other orders show.
+bool Checker::differs_by_itself(const CheckResult& result) {
+  constexpr int kRuns = 4;
+  const auto& stated = contract_.properties;
+  const bool repeats = std::any_of(stated.begin(), stated.end(), [](const Property& property) {
+    return property.kind == PropertyKind::repeatable;
+  });
+  if (device_.repeats() || repeats) return false;
+  if (!float_atomics(*result.programs).empty()) return true;
+  const Variation again{*result.instance};
+  RunOptions options = case_options();
+  options.switch_off_checkers();
+  for (int i = 0; i < kRuns; ++i) {
+    const Run run = device_.run(*result.instance, *result.programs, options);
+    if (run.status != RunStatus::completed) continue;
+    if (compare_runs(*result.instance, result.run, again, run, false).difference) return true;
+  }
+  return false;
 }
 
 /// Runs it and compares it; of a plain one, adds what fails by itself when the case does not.

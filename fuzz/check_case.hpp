@@ -98,6 +98,7 @@ class Checker {
   Finding judged_finding(const CheckResult& result);
   std::string left_alone(const CheckResult& result);
   void check_property(CheckResult& result);
+  bool differs_by_itself(const CheckResult& result);
   bool none_stored(const CheckResult& result);
   ComparedRun check_variation(const Variation& variation, CheckResult& result);
 

@@ -117,6 +117,7 @@ void report_once(Run& run, DiagnosticKind kind, std::string message, const std::
 class CudaDevice : public Device {
  public:
   std::string_view name() const override { return "cuda"; }
+  bool repeats() const override { return false; }
   Run run(const Instance& instance, const std::vector<Program>& programs,
           const RunOptions& options) override;
 

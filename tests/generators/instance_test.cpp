@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(
               [](Case& c) {
                 c.layouts["x"].strides = {4000, 2};
               },
-              "must be 1 = 1"},
+              "in dimension 1 must be 1"},
         Wrong{"output",
               [](Case& c) {
                 c.layouts["y"].strides = {2000, 1};

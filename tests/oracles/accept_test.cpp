@@ -58,8 +58,8 @@ TEST(Accept, OverflowOfWhatIsNearDoublesOwnEnd) {
       const uint64_t other = round_to_bits(DType::f32, -sign * HUGE_VAL);
       const uint64_t largest = round_to_bits(DType::f32, sign * 0x1.fffffep127);
       EXPECT_EQ(decided(DType::f32, infinity, sign * most, reach, reach), Decision::accepted);
-      EXPECT_EQ(decided(DType::f32, other, sign * most, reach, reach), Decision::rejected);
-      EXPECT_EQ(decided(DType::f32, largest, sign * most, reach, reach), Decision::rejected);
+      EXPECT_NE(decided(DType::f32, other, sign * most, reach, reach), Decision::accepted);
+      EXPECT_NE(decided(DType::f32, largest, sign * most, reach, reach), Decision::accepted);
     }
   }
   const uint64_t infinity = round_to_bits(DType::f64, HUGE_VAL);

@@ -91,7 +91,7 @@ TEST(AccuracyTable, EveryFunctionInEveryTypeIsJudgedOrRefused) {
           ++refused;
         }
       }
-  EXPECT_EQ(refused, 6 * 30);
+  EXPECT_EQ(refused, 6 * 39);
 }
 
 TEST(AccuracyTable, WhatIsExactOrAddsIsJudgedInHalves) {

@@ -95,6 +95,7 @@ size_t check(const std::string& formula, const std::string& more, const Numbers&
         total += term.value;
       }
       EXPECT_NEAR(total, r.allowance, 1e-12 * r.allowance) << k;
+      if (r.exact == "NaN") continue;
       EXPECT_GE(r.terms.size(), 1u);  // the output's own rounding at least
       found += r.terms.size() - 1;
     }
@@ -103,6 +104,7 @@ size_t check(const std::string& formula, const std::string& more, const Numbers&
 }
 
 const Numbers kOrdinary{"ordinary", {0.1f, 0.73f, 0.31f, 0.9f, 0.57f, 0.2f, 0.66f, 0.48f, 0.83f}};
+const Numbers kAboveOne{"above 1", {1.1f, 1.73f, 2.31f, 1.9f, 1.57f, 1.2f, 3.66f, 1.48f, 1.83f}};
 const Numbers kTiny{"tiny", {1e-39f, 0.5f, 2e-40f, 1e-38f, 0.25f}};
 
 class Terms : public ::testing::TestWithParam<FormulaFunction> {};
@@ -110,12 +112,13 @@ class Terms : public ::testing::TestWithParam<FormulaFunction> {};
 TEST_P(Terms, OfEveryFunctionAddUpToTheAllowance) {
   const std::vector<std::string> all = calls(GetParam());
   ASSERT_FALSE(all.empty());
+  const Numbers& ordinary = GetParam().name == "acosh" ? kAboveOne : kOrdinary;
   for (const std::string& call : all)
     for (const char* more : kDeclarations) {
-      check(call + " * 1.0", more, kOrdinary);
+      check(call + " * 1.0", more, ordinary);
       check(call + " * 1.0", more, kTiny);
       const std::string formula = "(" + call + " + x * 1.3) * x * 0.37";
-      EXPECT_GT(check(formula, more, kOrdinary), 0u) << formula << " " << more;
+      EXPECT_GT(check(formula, more, ordinary), 0u) << formula << " " << more;
       check(formula, more, kTiny);
     }
 }
