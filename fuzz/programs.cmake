@@ -41,6 +41,9 @@ foreach(contract ${contracts})
                      WORKING_DIRECTORY ${CMAKE_BINARY_DIR} VERBATIM)
 endforeach()
 
+# What a user runs, without tests and benchmarks.
+add_custom_target(programs DEPENDS assay replay fuzz_kernel fuzz_seeded)
+
 # Every corpus file is a test; listed when ctest runs.
 include(cmake/AssayTests.cmake)
 foreach(contract ${contracts})

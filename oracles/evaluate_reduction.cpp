@@ -35,6 +35,56 @@ int64_t reduction_depth(const EvaluationSettings& settings, const Graph& graph, 
   return (stated < 0 ? chain : std::min(stated, most)) * node.mma_steps;
 }
 
+/// Of each sum in tensor cores the largest product that has a factor below the least normal number,
+/// which counts as that number: the exponents that products are aligned by are those of their
+/// factors, and such factors are not normalised (docs/judging/matmul.md). Empty where there is none.
+std::vector<double> NodeWork::aligned_products() const {
+  const auto& nodes = evaluator_.graph_.nodes;
+  const Node* product = &argument_node(0);
+  while (product->op == Op::settle || product->op == Op::where)
+    product = &nodes[static_cast<size_t>(product->args[product->op == Op::where ? 1 : 0])];
+  const Value& a = evaluator_.values_[static_cast<size_t>(product->args[0])];
+  const Value& b = evaluator_.values_[static_cast<size_t>(product->args[1])];
+  const double least = node_.mma_min_normal;
+  const auto reach = [](const Value& x, int64_t k) {
+    return element(x.e, k) + larger(element(x.lo, k), element(x.hi, k));
+  };
+  const auto any_small = [&](const Value& x) {
+    for (int64_t k = 0; k < x.grid.size; ++k)
+      if (!(std::fabs(x.v[k]) - reach(x, k) >= least)) return true;
+    return false;
+  };
+  std::vector<double> out;
+  if (!any_small(a) && !any_small(b)) return out;
+  out.resize(static_cast<size_t>(out_.grid.size));
+  const Grid reduced = grid_of(node_.reduced, chunk_);
+  for_runs<2>(out_.grid, {&a.grid, &b.grid},
+              [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
+                for (int64_t k = 0; k < n; ++k) {
+                  double most = 0;
+                  for_runs<2>(reduced, {&a.grid, &b.grid},
+                              [&](int64_t, int64_t m, const auto& first, const auto& step) {
+                                for (int64_t j = 0; j < m; ++j) {
+                                  const int64_t ka =
+                                      offset[0] + k * stride[0] + first[0] + j * step[0];
+                                  const int64_t kb =
+                                      offset[1] + k * stride[1] + first[1] + j * step[1];
+                                  const double size_a = std::fabs(a.v[ka]) + reach(a, ka);
+                                  const double size_b = std::fabs(b.v[kb]) + reach(b, kb);
+                                  if (std::fabs(a.v[ka]) - reach(a, ka) >= least &&
+                                      std::fabs(b.v[kb]) - reach(b, kb) >= least)
+                                    continue;
+                                  const double one =
+                                      std::max(size_a, least) * std::max(size_b, least);
+                                  if (std::isfinite(one)) most = std::max(most, one);
+                                }
+                              });
+                  out[static_cast<size_t>(done + k)] = most;
+                }
+              });
+  return out;
+}
+
 void NodeWork::reduction() {
   const Value& a = argument(0);
   if (node_.op == Op::var || ((node_.op == Op::sum || node_.op == Op::mean) && a.least >= 0))
@@ -63,17 +113,20 @@ void NodeWork::reduction() {
                   });
       place[which] = lane;
     }
-    return Row{reduced.size, place[0], place[1], place[2], place[3]};
+    return Row{reduced.size, place[0], place[1], place[2], place[3], 0};
   };
   if (node_.joins) {
     out_.joining.resize(static_cast<size_t>(out_.grid.size));
     out_.shape = reducer.shape(reduced.size);
   }
+  std::vector<double> aligned;
+  if (node_.mma_products > 0) aligned = aligned_products();
   int seen = 0;
   for_runs<1>(
       out_.grid, {&a.grid}, [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
         for (int64_t k = 0; k < n; ++k) {
-          const Row row = row_at(offset[0] + k * stride[0]);
+          Row row = row_at(offset[0] + k * stride[0]);
+          if (!aligned.empty()) row.aligned = aligned[static_cast<size_t>(done + k)];
           const Element r = reducer.reduce(row, evaluator_.saw_undecided_nan_);
           if (node_.joins) out_.joining[static_cast<size_t>(done + k)] = reducer.joining(row);
           out.v[done + k] = r.v;

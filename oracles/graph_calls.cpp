@@ -1,5 +1,6 @@
 // Calls of a formula: library definitions, reductions, functions, conversions.
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -215,6 +216,7 @@ void FormulaCompiler::add_in_tensor_cores(Node& sum, int product) const {
   sum.mma_products = std::min(row.products, k);
   sum.mma_steps = (k + sum.mma_products - 1) / sum.mma_products;
   sum.mma_extra_bits = row.extra_bits;
+  sum.mma_min_normal = std::ldexp(1.0, format_of(*type).min_exponent);
 }
 
 int FormulaCompiler::pair_choice(const Expr& e) {

@@ -151,6 +151,7 @@ class NodeWork {
   // evaluate_reduction.cpp
   void reduction();
   void running_overflow();
+  std::vector<double> aligned_products() const;
 
   // evaluate_total.cpp
   void total();

@@ -37,13 +37,22 @@ double quantum_of(const Row& row) {
 
 }  // namespace
 
+rows::RowSum Reducer::terms_of(const Row& row) const {
+  rows::RowSum s = kernels_.sum(row.n, row.v, row.e, row.lo, row.hi, exact_limit());
+  if (row.aligned > 0) {
+    s.magnitude = (s.magnitude + row.aligned) * rows::kOutward;
+    s.exact = s.exact && s.magnitude < exact_limit() * quantum_of(row);
+  }
+  return s;
+}
+
 SumShape Reducer::shape(int64_t n) const {
   const double step = node_.mma_products > 0 ? step_error() : u_;
   return {n, depth_, step, underflow(n), exact_limit()};
 }
 
 JoiningSum Reducer::joining(const Row& row) const {
-  const rows::RowSum s = kernels_.sum(row.n, row.v, row.e, row.lo, row.hi, exact_limit());
+  const rows::RowSum s = terms_of(row);
   JoiningSum out{s.magnitude, s.lo, s.hi, 0};
   if (std::isfinite(s.v)) {
     out.quantum = exact(row, s) ? quantum_of(row) : 0;
@@ -106,7 +115,7 @@ double Reducer::flushed(int64_t n) const {
 }
 
 Element Reducer::sum(const Row& row) const {
-  const rows::RowSum s = kernels_.sum(row.n, row.v, row.e, row.lo, row.hi, exact_limit());
+  const rows::RowSum s = terms_of(row);
   Element out{s.v, s.e, 0, 0};
   const bool fits = s.magnitude < rounding_.largest * (1 - 2 * rounding_.u);
   const bool is_exact = exact(row, s);

@@ -15,6 +15,9 @@ struct Row {
   const double* e = nullptr;
   const double* lo = nullptr;
   const double* hi = nullptr;
+  /// Of products in tensor cores: the largest where a factor may be below the least normal number
+  /// and counts as that.
+  double aligned = 0;
 };
 
 struct Element {
@@ -39,6 +42,8 @@ class Reducer {
         u_(rounding_.u * own_) {}
 
   SumShape shape(int64_t n) const;
+  /// The row's sum; magnitude and exactness as a tensor core aligns them.
+  rows::RowSum terms_of(const Row& row) const;
   /// What one row brings to a total beside its sum.
   JoiningSum joining(const Row& row) const;
   Element reduce(const Row& row, bool& saw_nan) const;

@@ -1,7 +1,7 @@
-// A real GPU as a device. Every case runs twice, the second time over outputs that hold the
-// complement of the first poison: a byte that equals its poison both times was not written. (Of
-// operands that the kernel also reads the values before count as written: an element that was
-// missed shows as a wrong value.)
+// A real GPU as a device. Every case runs at least twice, each time over outputs that hold another
+// poison (poison.hpp): a byte that equals its poison each time was not written. (Of operands that
+// the kernel also reads the values before count as written: an element that was missed shows as a
+// wrong value.) The first run's outputs are judged.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "devices/cuda/host_reader.hpp"
+#include "devices/cuda/poison.hpp"
 #include "devices/cuda/process.hpp"
 #include "devices/device.hpp"
 #include "devices/launch_parameters.hpp"
@@ -37,12 +38,12 @@ constexpr int64_t kMostThreads = int64_t{1} << 33;
 struct Buffer {
   const Tensor* tensor = nullptr;  ///< whose memory it is
   const Tensor* writer = nullptr;  ///< what is written in it: another where that shares the memory
-  int64_t stored = 0;  ///< bytes that the case fills
-  int64_t bytes = 0;   ///< with what the contract lets the kernel read further
+  int64_t stored = 0;              ///< bytes that the case fills
+  int64_t bytes = 0;               ///< with what the contract lets the kernel read further
   uint64_t allocation = 0;
   uint64_t address = 0;
 
-  bool flips() const { return tensor->spec->kind == OperandKind::output; }
+  bool is_poisoned() const { return tensor->spec->kind == OperandKind::output; }
   std::string name() const {
     return (writer == tensor ? "" : writer->spec->name + "=") + tensor->spec->name;
   }
@@ -106,7 +107,7 @@ void report(Run& run, DiagnosticKind kind, std::string message, std::string oper
   run.diagnostics.push_back(std::move(d));
 }
 
-/// For what both runs of a case are looked through for: told once for each operand.
+/// For what each run of a case is looked through for: told once for each operand.
 void report_once(Run& run, DiagnosticKind kind, std::string message, const std::string& operand) {
   for (const Diagnostic& known : run.diagnostics) {
     if (known.kind == kind && known.operand == operand) return;
@@ -126,13 +127,13 @@ class CudaDevice : public Device {
   std::vector<Buffer> plan(const Instance& instance) const;
   std::string obstacle(const Instance& instance, const std::vector<Buffer>& buffers);
   void place(std::vector<Buffer>& buffers);
-  void fill(const Instance& instance, const Buffer& buffer, bool flipped);
+  void fill(const Instance& instance, const Buffer& buffer, uint8_t mask);
   void launch_all(const Instance& instance, const std::vector<Program>& programs,
                   const std::vector<Buffer>& buffers);
-  void read_first(const Instance& instance, const Buffer& buffer, Contents& contents, Run& run);
-  void read_second(const Instance& instance, const Buffer& buffer, Contents& contents, Run& run);
+  void read(const Instance& instance, const Buffer& buffer, const PoisonRuns& runs,
+            Contents& contents, Run& run);
   void check_guards(const std::vector<Buffer>& buffers, Run& run);
-  void run_twice(const Instance& instance, const std::vector<Program>& programs, Run& run);
+  void run_over_poisons(const Instance& instance, const std::vector<Program>& programs, Run& run);
 
   const double most_bytes_ = most_bytes();  ///< read first: a bad value needs no card to be told
   Process process_;
@@ -200,10 +201,10 @@ void CudaDevice::place(std::vector<Buffer>& buffers) {
   }
 }
 
-void CudaDevice::fill(const Instance& instance, const Buffer& buffer, bool flipped) {
+void CudaDevice::fill(const Instance& instance, const Buffer& buffer, uint8_t mask) {
   process_.upload(buffer.address, buffer.stored, [&](int64_t first, int64_t count, uint8_t* out) {
     storage_bytes(instance, *buffer.tensor, first, count, out);
-    for (int64_t i = 0; flipped && i < count; ++i) out[i] = ~out[i];
+    for (int64_t i = 0; mask != 0 && i < count; ++i) out[i] ^= mask;
   });
 }
 
@@ -231,11 +232,10 @@ void CudaDevice::launch_all(const Instance& instance, const std::vector<Program>
   }
 }
 
-/// Stores between the elements of what is written in a buffer, of which bytes [first, first + count)
-/// are `held`;
-/// `flipped` says over which poison.
+/// Stores between the elements of what is written in a buffer, of which bytes [first, first +
+/// count) are `held`, over the poison of `mask`.
 void check_padding(const Instance& instance, const Buffer& buffer, int64_t first, int64_t count,
-                   const uint8_t* held, bool flipped, Run& run) {
+                   const uint8_t* held, uint8_t mask, Run& run) {
   const Tensor& tensor = *buffer.tensor;
   if (tensor.storage_elements == tensor.elements()) return;
   const StorageMap map(tensor);
@@ -248,7 +248,7 @@ void check_padding(const Instance& instance, const Buffer& buffer, int64_t first
     if (piece.padding) {
       poison.resize(static_cast<size_t>(length * bytes));
       storage_bytes(instance, tensor, at * bytes, length * bytes, poison.data());
-      for (uint8_t& byte : poison) byte ^= flipped ? 0xff : 0;
+      for (uint8_t& byte : poison) byte ^= mask;
       const auto differs = std::mismatch(poison.begin(), poison.end(), held + (at * bytes - first));
       if (differs.first != poison.end()) {
         const std::string name = buffer.name();
@@ -262,33 +262,44 @@ void check_padding(const Instance& instance, const Buffer& buffer, int64_t first
   }
 }
 
-void CudaDevice::read_first(const Instance& instance, const Buffer& buffer, Contents& contents,
-                            Run& run) {
-  contents.bytes.resize(static_cast<size_t>(buffer.stored));
-  process_.download(buffer.address, buffer.stored,
-                    [&](int64_t first, int64_t count, const uint8_t* data) {
-                      std::memcpy(contents.bytes.data() + first, data, static_cast<size_t>(count));
-                      check_padding(instance, buffer, first, count, data, false, run);
-                    });
-}
-
-void CudaDevice::read_second(const Instance& instance, const Buffer& buffer, Contents& contents,
-                             Run& run) {
-  contents.written.assign(static_cast<size_t>(buffer.stored), 1);
+/// The first run's bytes are kept; every run's say which were written.
+void CudaDevice::read(const Instance& instance, const Buffer& buffer, const PoisonRuns& runs,
+                      Contents& contents, Run& run) {
+  const uint8_t mask = buffer.is_poisoned() ? runs.mask() : 0;
+  if (runs.first()) {
+    contents.bytes.resize(static_cast<size_t>(buffer.stored));
+    contents.written.assign(static_cast<size_t>(buffer.stored), buffer.is_poisoned() ? 0 : 1);
+  }
   std::vector<uint8_t> poison;
   process_.download(
       buffer.address, buffer.stored, [&](int64_t first, int64_t count, const uint8_t* data) {
-        check_padding(instance, buffer, first, count, data, buffer.flips(), run);
-        if (!buffer.flips()) return;
+        check_padding(instance, buffer, first, count, data, mask, run);
+        if (runs.first()) {
+          std::memcpy(contents.bytes.data() + first, data, static_cast<size_t>(count));
+        }
+        if (!buffer.is_poisoned()) return;
         poison.resize(static_cast<size_t>(count));
         storage_bytes(instance, *buffer.tensor, first, count, poison.data());
-        const uint8_t* before = contents.bytes.data() + first;
-        uint8_t* written = contents.written.data() + first;
-        for (int64_t i = 0; i < count; ++i) {
-          const uint8_t p = poison[static_cast<size_t>(i)];
-          written[i] = before[i] != p || data[i] != static_cast<uint8_t>(~p);
-        }
+        mark_written(poison, mask, data, contents.written.data() + first);
       });
+}
+
+/// Bytes of elements, not of padding, that no run wrote.
+int64_t unwritten_bytes(const Buffer& buffer, const Contents& contents) {
+  const auto& written = contents.written;
+  if (buffer.tensor->storage_elements == buffer.tensor->elements()) {
+    return std::count(written.begin(), written.end(), uint8_t{0});
+  }
+  const StorageMap map(*buffer.tensor);
+  const int64_t bytes = byte_size(buffer.tensor->dtype);
+  int64_t unwritten = 0;
+  for (int64_t at = 0; at < buffer.tensor->storage_elements;) {
+    const StorageRun piece = map.run_at(at);
+    const auto begin = written.begin() + at * bytes;
+    if (!piece.padding) unwritten += std::count(begin, begin + piece.length * bytes, uint8_t{0});
+    at += piece.length;
+  }
+  return unwritten;
 }
 
 /// Stores just before or after a buffer, which no GPU faults on.
@@ -329,8 +340,8 @@ bool keeps_to_limits(const Instance& instance, Run& run) {
   return true;
 }
 
-void CudaDevice::run_twice(const Instance& instance, const std::vector<Program>& programs,
-                           Run& run) {
+void CudaDevice::run_over_poisons(const Instance& instance, const std::vector<Program>& programs,
+                                  Run& run) {
   if (!keeps_to_limits(instance, run)) return;
   std::vector<Buffer> buffers = plan(instance);
   if (const std::string why = obstacle(instance, buffers); !why.empty()) {
@@ -338,24 +349,24 @@ void CudaDevice::run_twice(const Instance& instance, const std::vector<Program>&
     return report(run, DiagnosticKind::unsupported, why);
   }
   place(buffers);
-  for (const Buffer& buffer : buffers) fill(instance, buffer, false);
-  launch_all(instance, programs, buffers);
   std::map<int, Contents> contents;
-  for (const Buffer& buffer : buffers) {
-    if (!buffer.writer->is_judged()) continue;
-    read_first(instance, buffer, contents[buffer.writer->position], run);
+  PoisonRuns runs;
+  while (true) {
+    for (const Buffer& buffer : buffers) {
+      if (!runs.first() && !buffer.writer->is_written()) continue;
+      fill(instance, buffer, buffer.is_poisoned() ? runs.mask() : 0);
+    }
+    launch_all(instance, programs, buffers);
+    int64_t unwritten = 0;
+    for (const Buffer& buffer : buffers) {
+      if (!buffer.writer->is_judged()) continue;
+      Contents& held = contents[buffer.writer->position];
+      read(instance, buffer, runs, held, run);
+      unwritten += unwritten_bytes(buffer, held);
+    }
+    check_guards(buffers, run);
+    if (!runs.again(unwritten)) break;
   }
-  check_guards(buffers, run);
-
-  for (const Buffer& buffer : buffers) {
-    if (buffer.writer->is_written()) fill(instance, buffer, buffer.flips());
-  }
-  launch_all(instance, programs, buffers);
-  for (const Buffer& buffer : buffers) {
-    const auto held = contents.find(buffer.writer->position);
-    if (held != contents.end()) read_second(instance, buffer, held->second, run);
-  }
-  check_guards(buffers, run);
   run.outputs = std::make_unique<HostReader>(std::move(contents));
 }
 
@@ -369,7 +380,7 @@ Run CudaDevice::run(const Instance& instance, const std::vector<Program>& progra
     run.program_digest += digest;
   }
   try {
-    run_twice(instance, programs, run);
+    run_over_poisons(instance, programs, run);
   } catch (const CudaError& error) {
     const Meaning meaning = meaning_of(error.code());
     run.status = meaning.status;

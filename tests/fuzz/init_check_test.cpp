@@ -239,10 +239,10 @@ TEST(Check, AsksForAPolicyThatMatters) {
   EXPECT_EQ(run_assay({"check", p.contract}).status, 0);
 }
 
-// (x + 1e8) - 1e8 of |x| <= 1 has lost nearly all of x: a bound holds, and says nothing.
+// (x + 1e30) - 1e30 of |x| <= 1 has lost nearly all of x: a bound holds, and says nothing.
 TEST(Check, AWeaklyJudgedKernelIsRemarked) {
   const Project p;
-  p.folder.write("scale_rows.cu", replaced(kScaleSource, "x[i] + x[i]", "(x[i] + 1e8f) - 1e8f"));
+  p.folder.write("scale_rows.cu", replaced(kScaleSource, "x[i] + x[i]", "(x[i] + 1e30f) - 1e30f"));
   std::string contract =
       replaced(kScaleContract, "y = \"x + x\"", "y = \"(x + 1e8) - 1e8\"") +
       "range = \"naive\"\n";

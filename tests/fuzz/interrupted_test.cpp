@@ -103,7 +103,8 @@ TEST(Interrupted, ShrinkKeepsTheSmallestSoFar) {
 TEST(Interrupted, OtherCommandsSayOneLine) {
   const Project p;
   p.folder.write("scale_rows.cu",
-                 replaced(kScaleSource, "if (i < n)", "while (n > 0) {}\n  if (i < n)"));
+                 replaced(kScaleSource, "if (i < n)",
+                          "volatile int turns = 0;\n  while (n > 0) ++turns;\n  if (i < n)"));
   const Ended ended =
       interrupt(p, {"check", p.contract}, [n = 0](const std::string&) mutable { return ++n > 25; });
   EXPECT_TRUE(ended.reason == "exit status 130" || ended.reason == "exit status 1") << ended.log;

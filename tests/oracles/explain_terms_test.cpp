@@ -95,7 +95,6 @@ size_t check(const std::string& formula, const std::string& more, const Numbers&
         total += term.value;
       }
       EXPECT_NEAR(total, r.allowance, 1e-12 * r.allowance) << k;
-      if (r.exact == "NaN") continue;
       EXPECT_GE(r.terms.size(), 1u);  // the output's own rounding at least
       found += r.terms.size() - 1;
     }
@@ -113,13 +112,14 @@ TEST_P(Terms, OfEveryFunctionAddUpToTheAllowance) {
   const std::vector<std::string> all = calls(GetParam());
   ASSERT_FALSE(all.empty());
   const Numbers& ordinary = GetParam().name == "acosh" ? kAboveOne : kOrdinary;
+  const Numbers& tiny = GetParam().name == "acosh" ? kAboveOne : kTiny;
   for (const std::string& call : all)
     for (const char* more : kDeclarations) {
       check(call + " * 1.0", more, ordinary);
-      check(call + " * 1.0", more, kTiny);
+      check(call + " * 1.0", more, tiny);
       const std::string formula = "(" + call + " + x * 1.3) * x * 0.37";
       EXPECT_GT(check(formula, more, ordinary), 0u) << formula << " " << more;
-      check(formula, more, kTiny);
+      check(formula, more, tiny);
     }
 }
 

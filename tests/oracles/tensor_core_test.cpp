@@ -2,6 +2,7 @@
 // adds (docs/judging/matmul.md).
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <random>
 
@@ -148,6 +149,30 @@ TEST(TensorCores, CuttingHardwareIsAccepted) {
           }
       }
   }
+}
+
+// An H200: the product of 2^-23, a subnormal f16 number, and 1.283 is aligned by the exponent -14,
+// and what lies 25 places below is cut.
+TEST(TensorCores, SubnormalFactorsAreAlignedAsIfNormal) {
+  const Contract contract = dot_contract("mma = \"m16n8k16\"\n");
+  const double w1 = to_double(DType::f16, 0x98ed);
+  const double w2 = to_double(DType::f16, 0x3d22);
+  const Dot dot(contract, DType::f16, {0, 0x1p-24, 0x1p-23}, {0.881, w1, w2});
+  const float card = std::bit_cast<float>(0x34241900u);
+  const double exact = 0x1p-24 * w1 + 0x1p-23 * w2;
+  EXPECT_GT(std::fabs(card - exact), 0x1p-40);
+  EXPECT_EQ(dot.judge(card).outcome, Outcome::pass);
+  // Four steps of (k + 1) 2^-23 + 2u = 6 2^-23, k = 4, of 2^-14 1.283.
+  EXPECT_EQ(dot.judge(static_cast<float>(exact + 24 * 0x1p-37 * 1.2)).outcome, Outcome::pass);
+  EXPECT_EQ(dot.judge(static_cast<float>(exact + 24 * 0x1p-37 * 1.4)).outcome, Outcome::mismatch);
+  // The least normal number is normal: its sum with a neighbour is exact.
+  const Dot normal(contract, DType::f16, {0x1p-14, 0x1p-13}, {1, 1});
+  EXPECT_EQ(normal.judge(0x1.8p-13f).outcome, Outcome::pass);
+  EXPECT_EQ(normal.judge(0x1.800002p-13f).outcome, Outcome::mismatch);
+  // Zeros beside integers leave them exact.
+  const Dot zeros(contract, DType::f16, {0, 3, 0, 5}, {7, 2, 0, 1});
+  EXPECT_EQ(zeros.judge(11).outcome, Outcome::pass);
+  EXPECT_EQ(zeros.judge(0x1.600002p3f).outcome, Outcome::mismatch);
 }
 
 TEST(TensorCores, WithoutTheFactCuttingAllTheWayIsRejected) {
