@@ -239,12 +239,13 @@ TEST(Check, AsksForAPolicyThatMatters) {
   EXPECT_EQ(run_assay({"check", p.contract}).status, 0);
 }
 
-// (x + 1e30) - 1e30 of |x| <= 1 has lost nearly all of x: a bound holds, and says nothing.
+// (x + 2^100) - 2^100 has lost nearly all of an ordinary x: a bound holds, and says nothing.
 TEST(Check, AWeaklyJudgedKernelIsRemarked) {
   const Project p;
-  p.folder.write("scale_rows.cu", replaced(kScaleSource, "x[i] + x[i]", "(x[i] + 1e30f) - 1e30f"));
+  p.folder.write("scale_rows.cu",
+                 replaced(kScaleSource, "x[i] + x[i]", "(x[i] + 0x1p100f) - 0x1p100f"));
   std::string contract =
-      replaced(kScaleContract, "y = \"x + x\"", "y = \"(x + 1e8) - 1e8\"") +
+      replaced(kScaleContract, "y = \"x + x\"", "y = \"(x + 1267650600228229401496703205376.0) - 1267650600228229401496703205376.0\"") +
       "range = \"naive\"\n";
   p.folder.write("scale_rows.toml", contract);
   const Outcome outcome = run_assay({"check", p.contract, "--json"});
