@@ -23,9 +23,11 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr double kSliceSeconds = 10;  // less in a run too short for a slice a kernel
-/// A worker that does not end its slice by itself within this is killed; a case that hangs is ended
-/// by the instruction budget long before.
-constexpr double kGraceSeconds = 120;
+/// Of wall time, for one case: the instruction budget ends one that hangs within seconds of processor
+/// time, of which a busy machine gives a tenth or less.
+constexpr int kCaseSeconds = 600;
+/// A worker that does not end its slice by itself within this is killed.
+constexpr double kGraceSeconds = kCaseSeconds + 60;
 constexpr int kMemoryLimitMiB = 4096;
 
 FuzzFolders folders_of(const Options& options) {
@@ -153,7 +155,7 @@ class Overnight {
             "-artifact_prefix=" + folders_.faults(worker.kernel) + "/",
             "-max_len=65536",
             "-len_control=0",
-            "-timeout=60",
+            "-timeout=" + std::to_string(kCaseSeconds),
             "-rss_limit_mb=" + std::to_string(kMemoryLimitMiB),
             "-handle_xfsz=0",  // a full disk is reported by the target itself
             "-verbosity=0",
