@@ -102,20 +102,6 @@ std::string with_cure(CudaCompiler compiler, const std::string& message) {
   return message + kHostHeader + host_code_cure();
 }
 
-std::set<std::string> words_of(const std::string& text) {
-  std::set<std::string> words;
-  std::string word;
-  for (const char c : text + " ") {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') {
-      word += c;
-    } else if (!word.empty()) {
-      words.insert(word);
-      word.clear();
-    }
-  }
-  return words;
-}
-
 std::string line_of(const std::string& path, int number) {
   std::ifstream in(path);
   std::string line;

@@ -237,6 +237,20 @@ std::string without_comments(const std::string& text) {
   return out;
 }
 
+std::set<std::string> words_of(const std::string& text) {
+  std::set<std::string> words;
+  std::string word;
+  for (const char c : text + " ") {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') {
+      word += c;
+    } else if (!word.empty()) {
+      words.insert(word);
+      word.clear();
+    }
+  }
+  return words;
+}
+
 std::vector<std::string> kernel_names(const std::string& source_text) {
   const std::string text = without_comments(source_text);
   static constexpr std::string_view kGlobal = "__global__";

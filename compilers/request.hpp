@@ -1,6 +1,7 @@
 // What a compiler is asked for: a contract's source with a variant put into it.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,9 @@ std::vector<std::string> flags_for(CudaCompiler compiler, const std::vector<std:
 
 /// A source text with comments and string literals blanked; lines stay where they are.
 std::string without_comments(const std::string& text);
+
+/// The words of a text: runs of letters, digits and underscores.
+std::set<std::string> words_of(const std::string& text);
 
 /// Names of the __global__ functions defined in a source text, in order, each once. Comments and
 /// strings are skipped; macros are not expanded.

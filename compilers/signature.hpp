@@ -35,8 +35,7 @@ struct KernelSignature {
 
 /// The __global__ functions that a source defines or declares, in order; a declaration with its
 /// definition is one, a specialisation none. A macro of the source without arguments that stands
-/// for
-/// `__global__`, and what else it stands for, is read as that.
+/// for `__global__`, and what else it stands for, is read as that.
 std::vector<KernelSignature> kernel_signatures(const std::string& source_text);
 
 /// The parameters of a list as a demangler or a source writes it: "float*, float const*, int".

@@ -23,8 +23,8 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr double kSliceSeconds = 10;  // less in a run too short for a slice a kernel
-/// Of wall time, for one case: the instruction budget ends one that hangs within seconds of processor
-/// time, of which a busy machine gives a tenth or less.
+/// Of wall time, for one case: the instruction budget ends one that hangs within seconds of
+/// processor time, of which a busy machine gives a tenth or less.
 constexpr int kCaseSeconds = 600;
 /// A worker that does not end its slice by itself within this is killed.
 constexpr double kGraceSeconds = kCaseSeconds + 60;

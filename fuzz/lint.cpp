@@ -102,27 +102,17 @@ UsedNames names_used(const Contract& contract) {
 
 /// Words of the source and of the headers that it includes; empty when there is no source text.
 std::set<std::string> source_words(const Contract& contract) {
-  std::set<std::string> words;
   std::error_code ignored;
   if (contract.source.language == Language::torch ||
       !std::filesystem::is_regular_file(contract.source.path, ignored)) {
-    return words;
+    return {};
   }
   std::string text = assay::read_text(contract.source.path, contract.source.where);
   for (const IncludedFile& file :
        included_files(contract.source.path, text, contract.source.include)) {
     text += "\n" + file.text;
   }
-  std::string word;
-  for (const char c : text + " ") {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') {
-      word += c;
-    } else if (!word.empty()) {
-      words.insert(word);
-      word.clear();
-    }
-  }
-  return words;
+  return words_of(text);
 }
 
 /// Value of a relation when only one size is known: nullopt when it needs more.
