@@ -37,50 +37,50 @@ int64_t reduction_depth(const EvaluationSettings& settings, const Graph& graph, 
 
 /// Of each sum in tensor cores the largest product that has a factor below the least normal number,
 /// which counts as that number: the exponents that products are aligned by are those of their
-/// factors, and such factors are not normalised (docs/judging/matmul.md). Empty where there is none.
+/// factors, and such factors are not normalised (docs/judging/matmul.md). Empty where there is
+/// none.
 std::vector<double> NodeWork::aligned_products() const {
-  const auto& nodes = evaluator_.graph_.nodes;
-  const Node* product = &argument_node(0);
-  while (product->op == Op::settle || product->op == Op::where)
-    product = &nodes[static_cast<size_t>(product->args[product->op == Op::where ? 1 : 0])];
-  const Value& a = evaluator_.values_[static_cast<size_t>(product->args[0])];
-  const Value& b = evaluator_.values_[static_cast<size_t>(product->args[1])];
+  const Node& product = evaluator_.graph_.nodes[static_cast<size_t>(node_.mma_product)];
+  const Value& a = evaluator_.argument(product.args[0]);
+  const Value& b = evaluator_.argument(product.args[1]);
   const double least = node_.mma_min_normal;
   const auto reach = [](const Value& x, int64_t k) {
     return element(x.e, k) + larger(element(x.lo, k), element(x.hi, k));
   };
+  const auto is_small = [&](const Value& x, int64_t k) {
+    return !(std::fabs(x.v[k]) - reach(x, k) >= least);
+  };
+  const auto size = [&](const Value& x, int64_t k) {
+    return std::max(std::fabs(x.v[k]) + reach(x, k), least);
+  };
   const auto any_small = [&](const Value& x) {
     for (int64_t k = 0; k < x.grid.size; ++k)
-      if (!(std::fabs(x.v[k]) - reach(x, k) >= least)) return true;
+      if (is_small(x, k)) return true;
     return false;
   };
   std::vector<double> out;
   if (!any_small(a) && !any_small(b)) return out;
   out.resize(static_cast<size_t>(out_.grid.size));
   const Grid reduced = grid_of(node_.reduced, chunk_);
+  const auto most_of = [&](int64_t first_a, int64_t first_b) {
+    double most = 0;
+    for_runs<2>(reduced, {&a.grid, &b.grid},
+                [&](int64_t, int64_t n, const auto& offset, const auto& stride) {
+                  for (int64_t j = 0; j < n; ++j) {
+                    const int64_t ka = first_a + offset[0] + j * stride[0];
+                    const int64_t kb = first_b + offset[1] + j * stride[1];
+                    if (!is_small(a, ka) && !is_small(b, kb)) continue;
+                    const double one = size(a, ka) * size(b, kb);
+                    if (std::isfinite(one)) most = std::max(most, one);
+                  }
+                });
+    return most;
+  };
   for_runs<2>(out_.grid, {&a.grid, &b.grid},
               [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
-                for (int64_t k = 0; k < n; ++k) {
-                  double most = 0;
-                  for_runs<2>(reduced, {&a.grid, &b.grid},
-                              [&](int64_t, int64_t m, const auto& first, const auto& step) {
-                                for (int64_t j = 0; j < m; ++j) {
-                                  const int64_t ka =
-                                      offset[0] + k * stride[0] + first[0] + j * step[0];
-                                  const int64_t kb =
-                                      offset[1] + k * stride[1] + first[1] + j * step[1];
-                                  const double size_a = std::fabs(a.v[ka]) + reach(a, ka);
-                                  const double size_b = std::fabs(b.v[kb]) + reach(b, kb);
-                                  if (std::fabs(a.v[ka]) - reach(a, ka) >= least &&
-                                      std::fabs(b.v[kb]) - reach(b, kb) >= least)
-                                    continue;
-                                  const double one =
-                                      std::max(size_a, least) * std::max(size_b, least);
-                                  if (std::isfinite(one)) most = std::max(most, one);
-                                }
-                              });
-                  out[static_cast<size_t>(done + k)] = most;
-                }
+                for (int64_t k = 0; k < n; ++k)
+                  out[static_cast<size_t>(done + k)] =
+                      most_of(offset[0] + k * stride[0], offset[1] + k * stride[1]);
               });
   return out;
 }
@@ -113,14 +113,14 @@ void NodeWork::reduction() {
                   });
       place[which] = lane;
     }
-    return Row{reduced.size, place[0], place[1], place[2], place[3], 0};
+    return Row{reduced.size, place[0], place[1], place[2], place[3]};
   };
   if (node_.joins) {
     out_.joining.resize(static_cast<size_t>(out_.grid.size));
     out_.shape = reducer.shape(reduced.size);
   }
-  std::vector<double> aligned;
-  if (node_.mma_products > 0) aligned = aligned_products();
+  const std::vector<double> aligned =
+      node_.mma_products > 0 ? aligned_products() : std::vector<double>();
   int seen = 0;
   for_runs<1>(
       out_.grid, {&a.grid}, [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {

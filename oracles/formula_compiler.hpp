@@ -92,8 +92,12 @@ class FormulaCompiler {
   /// x, where `id` is (x - mean(x))^2 over the same dimensions; -1 for anything else. The variance
   /// is a primitive: composing it from its parts would lose that sum(x - mean) is 0.
   int variance_argument(int id, const std::vector<int>& reduced) const;
-  /// The type of both factors of a product that tensor cores add, if they may.
-  std::optional<DType> tensor_core_type(int id) const;
+  /// A product that tensor cores add, if they may.
+  struct TensorProduct {
+    int node = 0;  ///< the multiplication
+    DType type{};  ///< of both factors
+  };
+  std::optional<TensorProduct> tensor_product(int id) const;
   /// The narrow type that holds every value of this node; f64 for values that any type holds (0).
   std::optional<DType> narrow_type(int id) const;
   void add_in_tensor_cores(Node& sum, int product) const;

@@ -97,6 +97,7 @@ struct Node {
   int mma_products = 0;
   int mma_steps = 0;
   int mma_extra_bits = 0;
+  int mma_product = -1;       ///< the multiplication itself, below what rounds or masks it
   double mma_min_normal = 0;  ///< of the factors' type: smaller ones are not normalised
   /// exp: its argument is x - m, m the maximum of x or of that and more, which rounds to at most 0.
   bool nonpositive = false;

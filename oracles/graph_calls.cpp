@@ -194,29 +194,31 @@ std::optional<DType> FormulaCompiler::narrow_type(int id) const {
   }
 }
 
-std::optional<DType> FormulaCompiler::tensor_core_type(int id) const {
+std::optional<FormulaCompiler::TensorProduct> FormulaCompiler::tensor_product(int id) const {
   const Node& n = node(id);
-  if (n.op == Op::settle) return tensor_core_type(n.args[0]);
+  if (n.op == Op::settle) return tensor_product(n.args[0]);
   if (n.op == Op::where)  // a mask outside the product
-    return narrow_type(n.args[2]) == DType::f64 ? tensor_core_type(n.args[1]) : std::nullopt;
+    return narrow_type(n.args[2]) == DType::f64 ? tensor_product(n.args[1]) : std::nullopt;
   if (n.op != Op::mul || n.integral) return std::nullopt;
   const auto a = narrow_type(n.args[0]);
   const auto b = narrow_type(n.args[1]);
-  return a && a == b && a != DType::f64 ? a : std::nullopt;
+  if (!a || a != b || a == DType::f64) return std::nullopt;
+  return TensorProduct{id, *a};
 }
 
 /// Products enter the adder unrounded: the sum takes them without the accumulator's rounding.
 void FormulaCompiler::add_in_tensor_cores(Node& sum, int product) const {
   if (contract_.accuracy.mma_products == 0 || sums_ == DType::f64) return;
-  const auto type = tensor_core_type(product);
-  if (!type) return;
-  const TensorCoreRow& row = tensor_core_row(contract_.source.target, *type);
+  const auto factors = tensor_product(product);
+  if (!factors) return;
+  const TensorCoreRow& row = tensor_core_row(contract_.source.target, factors->type);
   const auto k = static_cast<int>(contract_.accuracy.mma_products);
   sum.args = {product};
   sum.mma_products = std::min(row.products, k);
   sum.mma_steps = (k + sum.mma_products - 1) / sum.mma_products;
   sum.mma_extra_bits = row.extra_bits;
-  sum.mma_min_normal = std::ldexp(1.0, format_of(*type).min_exponent);
+  sum.mma_product = factors->node;
+  sum.mma_min_normal = std::ldexp(1.0, format_of(factors->type).min_exponent);
 }
 
 int FormulaCompiler::pair_choice(const Expr& e) {

@@ -66,6 +66,9 @@ void Overflows::sum(int id) {
   const Node& node = graph_.nodes[static_cast<size_t>(id)];
   const int from = node.args[0];
   for (const int arg : node.args) place_plain(arg);
+  if (node.mma_products > 0)  // how they are aligned depends on the factors
+    for (const int factor : graph_.nodes[static_cast<size_t>(node.mma_product)].args)
+      place_plain(factor);
   const Value& before = plain(id);
   const Value& a = plain(from);
   Value kept;

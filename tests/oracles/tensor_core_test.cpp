@@ -175,6 +175,43 @@ TEST(TensorCores, SubnormalFactorsAreAlignedAsIfNormal) {
   EXPECT_EQ(zeros.judge(0x1.600002p3f).outcome, Outcome::mismatch);
 }
 
+// Codes of a sum in tensor cores are judged by what may have overflowed on the way, which evaluates
+// the sum again by itself: its factors are there, too.
+TEST(TensorCores, CodesOfASumWithSubnormalFactors) {
+  const Contract contract = parse_contract(R"toml(
+name = "codes"
+source = { cuda = "row_sum.cu", entry = "codes" }
+sizes = { rows = { min = 0, max = 100 }, K = { min = 0, max = 100000 } }
+launch = { grid = ["rows"], block = ["32"] }
+args = [
+  { name = "y", kind = "output", dtype = "i8", shape = ["rows"] },
+  { name = "x", kind = "input", dtype = "bf16", shape = ["rows", "K"] },
+  { name = "w", kind = "input", dtype = "bf16", shape = ["K"] },
+]
+[formula]
+y = "quant(sum(x * w, K), i8)"
+[policy]
+range = "naive"
+nan = "propagate"
+[accuracy]
+mma = "m16n8k16"
+)toml",
+                                           std::string(ASSAY_SOURCE_DIR) +
+                                               "/kernels_under_test/kernels/codes.toml");
+  Experiment experiment(contract);
+  experiment.the_case.sizes = {{"rows", 1}, {"K", 3}};
+  experiment.put("x", {1, 3}, DType::bf16, {0x1p-130, 0x1.8p127, 3});
+  experiment.put("w", {3}, DType::bf16, {1, 2, 2});
+  const Instance instance = experiment.instance();
+  const auto outcome = [&](uint64_t code) {
+    FakeRun run(instance);
+    run.set("y", 0, code);
+    return Judge(contract).judge(instance, run).outcome;
+  };
+  EXPECT_EQ(outcome(127), Outcome::pass);
+  EXPECT_EQ(outcome(6), Outcome::mismatch);
+}
+
 TEST(TensorCores, WithoutTheFactCuttingAllTheWayIsRejected) {
   // Positive products, each step cut: the errors add up beyond those of rounding to nearest.
   std::mt19937 rng(9);
