@@ -103,36 +103,53 @@ Defect defect_of(Planted kind, const Reduced& reduced, uint64_t seed) {
   return defect;
 }
 
-/// All elements of an output.
-struct Written {
-  DType type;
-  std::vector<uint8_t> bits;
-};
-
-std::vector<Written> written_outputs(const CheckResult& result) {
-  std::vector<Written> all;
-  for (const Tensor& tensor : result.instance->tensors) {
-    if (tensor.is_scalar() || !tensor.present || !tensor.is_judged()) continue;
-    const int64_t count = tensor.elements();
-    std::vector<uint8_t> bits(static_cast<size_t>(count * byte_size(tensor.dtype)));
-    std::vector<uint8_t> written(static_cast<size_t>(count));
-    result.run.outputs->read(tensor, 0, count, bits.data(), written.data());
-    all.push_back({tensor.dtype, std::move(bits)});
+/// Ranges [first, last) of elements to which either run stored, ascending and disjoint. What
+/// neither stored to is the same in both.
+std::vector<std::pair<int64_t, int64_t>> stored_by_either(const Tensor& tensor,
+                                                          const OutputReader& a,
+                                                          const OutputReader& b) {
+  std::vector<std::pair<int64_t, int64_t>> all = a.stored(tensor);
+  for (const auto& range : b.stored(tensor)) all.push_back(range);
+  std::sort(all.begin(), all.end());
+  std::vector<std::pair<int64_t, int64_t>> joined;
+  for (const auto& [first, last] : all) {
+    if (joined.empty() || first > joined.back().second)
+      joined.emplace_back(first, last);
+    else
+      joined.back().second = std::max(joined.back().second, last);
   }
-  return all;
+  return joined;
 }
 
-/// The largest difference of two elements.
-double largest_difference(const std::vector<Written>& a, const std::vector<Written>& b) {
+/// The largest difference of two elements of one operand, [first, last).
+double largest_difference(const Tensor& tensor, int64_t first, int64_t last, const OutputReader& a,
+                          const OutputReader& b) {
+  constexpr int64_t kRun = 4096;
+  const auto size = static_cast<size_t>(byte_size(tensor.dtype));
+  std::array<uint8_t, kRun * sizeof(uint64_t)> left, right;
+  std::array<uint8_t, kRun> written;
   double most = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    const auto size = static_cast<size_t>(byte_size(a[i].type));
-    for (size_t at = 0; at + size <= a[i].bits.size(); at += size) {
-      uint64_t left = 0, right = 0;
-      std::memcpy(&left, &a[i].bits[at], size);
-      std::memcpy(&right, &b[i].bits[at], size);
-      if (left != right) most = std::max(most, difference_in_ulps(a[i].type, left, right));
+  for (int64_t at = first; at < last; at += kRun) {
+    const int64_t count = std::min(kRun, last - at);
+    a.read(tensor, at, count, left.data(), written.data());
+    b.read(tensor, at, count, right.data(), written.data());
+    for (size_t k = 0; k < static_cast<size_t>(count) * size; k += size) {
+      uint64_t x = 0, y = 0;
+      std::memcpy(&x, &left[k], size);
+      std::memcpy(&y, &right[k], size);
+      if (x != y) most = std::max(most, difference_in_ulps(tensor.dtype, x, y));
     }
+  }
+  return most;
+}
+
+/// The largest difference of two elements of an output.
+double largest_difference(const Instance& instance, const OutputReader& a, const OutputReader& b) {
+  double most = 0;
+  for (const Tensor& tensor : instance.tensors) {
+    if (tensor.is_scalar() || !tensor.present || !tensor.is_judged()) continue;
+    for (const auto& [first, last] : stored_by_either(tensor, a, b))
+      most = std::max(most, largest_difference(tensor, first, last, a, b));
   }
   return most;
 }
@@ -159,14 +176,14 @@ std::vector<Finding> plant_defects(Checker& checker, const Case& c, uint64_t see
   const std::vector<Reduced> all = candidates(checker.contract(), *right.instance);
   if (all.empty()) return {};
   const Reduced& reduced = all[seed / 2 % all.size()];  // its lowest bit is always set
-  const std::vector<Written> expected = written_outputs(right);
   for (int kind = 0; kind < kPlantedKinds; ++kind) {
     const auto planted = static_cast<Planted>(kind);
     options.defect = defect_of(planted, reduced, seed);
     const CheckResult broken = checker.check(c, options);
-    const bool ended = broken.run.outputs != nullptr;
-    const double size = ended ? largest_difference(expected, written_outputs(broken))
-                              : std::numeric_limits<double>::infinity();
+    const double size =
+        broken.run.outputs != nullptr
+            ? largest_difference(*right.instance, *right.run.outputs, *broken.run.outputs)
+            : std::numeric_limits<double>::infinity();
     if (size == 0) continue;
     table[{size_class(reduced.extent), reduced.data, planted}].add(size, !broken.findings.empty());
   }
