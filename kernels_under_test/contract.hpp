@@ -153,8 +153,6 @@ struct Source {
   SourceLocation where;
   /// -ftz=true, or -use_fast_math, which implies it: f32 arithmetic flushes subnormals.
   bool flushes_subnormals() const;
-  /// -use_fast_math, or division or square roots that are not correctly rounded.
-  bool approximates() const;
 };
 
 enum class ExpForm { direct, prescaled };

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <regex>
 
+#include "kernels_under_test/compiler_flags.hpp"
 #include "kernels_under_test/contract_parts.hpp"
 
 namespace assay {
@@ -127,7 +128,8 @@ void read_cuda(const TomlValue& value, const std::string& folder, Contract& cont
   if (const TomlValue* flags = table.find("flags")) {
     source.flags = expect_strings(*flags, "'flags' of 'source'");
     for (const TomlValue& item : flags->items) check_flag(item, item.text);
-    if (source.approximates()) contract.accuracy.math = MathMode::fast;  // unless it says more
+    // Unless it says more. Division or roots alone: oracles/accuracy_table.hpp, MathFigures.
+    if (has_flag(source, "-use_fast_math")) contract.accuracy.math = MathMode::fast;
   }
   if (const TomlValue* cxx = table.find("cxx")) read_cxx_names(*cxx, source);
   read_target(table, source);
@@ -176,24 +178,14 @@ void read_torch(const TomlValue& value, const std::string& folder, Contract& con
 
 }  // namespace
 
-namespace {
-
-/// Compiler flags are spelled with one dash or two.
 bool has_flag(const Source& source, std::string_view flag) {
   return std::any_of(source.flags.begin(), source.flags.end(), [&](const std::string& text) {
     return std::string_view(text).substr(text.starts_with("--") ? 1 : 0) == flag;
   });
 }
 
-}  // namespace
-
 bool Source::flushes_subnormals() const {
   return has_flag(*this, "-ftz=true") || has_flag(*this, "-use_fast_math");
-}
-
-bool Source::approximates() const {
-  return has_flag(*this, "-use_fast_math") || has_flag(*this, "-prec-div=false") ||
-         has_flag(*this, "-prec-sqrt=false");
 }
 
 void read_source(const TomlValue& value, const std::string& folder, Contract& contract) {

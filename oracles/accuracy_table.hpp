@@ -28,6 +28,18 @@ struct AccuracyRow {
   std::string_view source;
 };
 
+/// Which figures hold: the contract's mode, and what a compiler flag alone makes approximate. Such
+/// a flag changes one operation of f32 and nothing else: -use_fast_math alone means `fast`.
+struct MathFigures {
+  MathMode mode = MathMode::precise;
+  bool full_division = false;     ///< -prec-div=false: `/` is div.full
+  bool approximate_root = false;  ///< -prec-sqrt=false: sqrt is sqrt.approx
+
+  MathFigures() = default;
+  MathFigures(MathMode m) : mode(m) {}  // NOLINT(google-explicit-constructor): a mode's own figures
+};
+MathFigures math_figures(const Contract& contract);
+
 /// The CUDA version that the table's figures are of.
 inline constexpr std::string_view kAccuracyCudaVersion = "13.0";
 
@@ -35,7 +47,8 @@ const std::vector<AccuracyRow>& accuracy_table();
 
 /// Rows of a function, most special range first; empty when no figure is published. Division and
 /// square root appear as "div" and "sqrt".
-std::vector<AccuracyRow> accuracy_rows(std::string_view function, DType format, MathMode mode);
+std::vector<AccuracyRow> accuracy_rows(std::string_view function, DType format,
+                                       const MathFigures& math);
 
 /// A function that the guide documents by its implementation alone: its accuracy is composed of its
 /// parts'.

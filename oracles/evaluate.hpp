@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "generators/instance.hpp"
+#include "oracles/accuracy_table.hpp"
 #include "oracles/graph.hpp"
 #include "oracles/rows.hpp"
 
@@ -114,7 +115,7 @@ inline bool certainly_zero(const Value& x, int64_t k) {
 struct EvaluationSettings {
   DType accumulate = DType::f32;  ///< partial sums are rounded to it,
   DType arithmetic = DType::f32;  ///< and the results of every other operation to this
-  MathMode math = MathMode::precise;
+  MathFigures math;
   bool flush = false;  ///< subnormals may be flushed at every operation
   bool widen = false;  ///< intermediates may overflow (range = "naive")
   rows::NanMode nan = rows::NanMode::propagate;

@@ -7,6 +7,7 @@
 
 #include "oracles/accuracy_table.hpp"
 #include "oracles/extrema.hpp"
+#include "oracles/function_range.hpp"
 #include "oracles/functions.hpp"
 #include "oracles/node_work.hpp"
 #include "oracles/row_functions.hpp"
@@ -69,7 +70,7 @@ class NodeWork::FunctionBlock {
         name_(info.name),
         values_(name_),
         errs_(work.errs()),
-        precise_(work.evaluator_.settings().math == MathMode::precise) {
+        precise_(work.evaluator_.settings().math.mode == MathMode::precise) {
     const auto& settings = work.evaluator_.settings();
     for (const auto& row : accuracy_rows(name_, settings.arithmetic, settings.math))
       table_.push_back(accuracy_of(row));
@@ -161,10 +162,62 @@ class NodeWork::FunctionBlock {
     return true;
   }
 
+  /// Between what one of an argument's elements lies: the exact one, or a kernel's too.
+  static Ends around(rows::In a, int k, bool of_kernel) {
+    const double down = a.e[k] + (of_kernel ? a.lo[k] : 0);
+    const double up = a.e[k] + (of_kernel ? a.hi[k] : 0);
+    return {moved(a.v[k], -down), moved(a.v[k], up)};
+  }
+  /// Rounded outward, unless exact (TwoSum): what is flushed becomes 0 and nothing beyond.
+  static double moved(double x, double by) {
+    const double sum = x + by;
+    const double of_by = sum - x;
+    const double lost = (x - (sum - of_by)) + (by - of_by);
+    return lost == 0 || std::isinf(sum) ? sum
+                                        : std::nextafter(sum, by < 0 ? -kInfinity : kInfinity);
+  }
+
+  /// Of a function of another shape: between what values lies it over the box of the arguments.
+  bool of_box(int k, rows::In a, rows::In b, rows::Out o) const {
+    const bool pair = info_.arguments == 2;
+    const double x = a.v[k];
+    const double v = o.v[k];
+    const double by_first = larger(a.lo[k], a.hi[k]) + a.e[k];
+    const double by_second = pair ? larger(b.lo[k], b.hi[k]) + b.e[k] : 0;
+    const double reach = larger(by_first, by_second);
+    if (info_.shape != Shape::other || reach == 0 || !std::isfinite(v)) return false;
+    if (any_value(a, k) || (pair && any_value(b, k)) || !documented(x, reach)) return false;
+    if (!std::isfinite(a.e[k]) || (pair && !std::isfinite(b.e[k]))) return false;
+    const PointValues values = [this](int n, const double* p, const double* q, double* value,
+                                      double* error) { values_.evaluate(n, p, q, value, error); };
+    const Ends none;
+    const bool known = error_in(a, b, k) == 0;
+    const std::optional<Ends> exact =
+        known
+            ? Ends{v - own_[k], v + own_[k]}
+            : range_over_box(name_, around(a, k, false), pair ? around(b, k, false) : none, values);
+    const std::optional<Ends> kernel =
+        range_over_box(name_, around(a, k, true), pair ? around(b, k, true) : none, values);
+    const double from_e = !exact ? kInfinity : larger(exact->high - v, v - exact->low);
+    o.e[k] = (from_e + own_[k]) * rows::kOutward;
+    o.lo[k] = o.hi[k] = kNan;
+    if (!exact || !kernel || !is_known(name_, x)) return true;
+    const bool deviates = a.lo[k] + a.hi[k] != 0 || (pair && b.lo[k] + b.hi[k] != 0);
+    const double low = deviates ? kernel->low : v;
+    const double high = deviates ? kernel->high : v;
+    if (std::isinf(low) && std::isinf(high)) return true;
+    const auto own = [&](double end) {
+      return std::isinf(end) ? 0 : own_bound(x, b.v[k], end, reach, from_e);
+    };
+    o.lo[k] = ((deviates ? exact->high - low : 0) + own(low)) * rows::kOutward;
+    o.hi[k] = ((deviates ? high - exact->low : 0) + own(high)) * rows::kOutward;
+    return true;
+  }
+
   void one(int k, rows::In a, rows::In b, rows::Out o, bool inexact) const {
     const double x = a.v[k];
     const double v = o.v[k];
-    if (inexact && of_vast(k, a, o)) return;
+    if (inexact && (of_vast(k, a, o) || of_box(k, a, b, o))) return;
     double from_e = 0;
     double down = 0;
     double up = 0;
@@ -259,7 +312,7 @@ class NodeWork::FunctionBlock {
     const bool known = info_.exact || (v == 0 && x == 0) || documented;
     const bool special = (known && exact_argument) || !std::isfinite(x);
     if (special || !errs_) return 0;
-    if (info_.exact) return rounding_.eta;
+    if (info_.exact) return rounding_.smallest > 0 ? 0 : rounding_.eta;
     const double most = std::fabs(x) + reach;
     const double least = std::max(0.0, std::fabs(x) - reach);
     return published_bound(table_, least, most, std::fabs(v) + spread, rounding_) +

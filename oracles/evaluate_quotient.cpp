@@ -81,14 +81,25 @@ bool divides_by_root(const Graph& graph, const Node& node) {
   return divisor->op == Op::function && divisor->text == "sqrt";
 }
 
+DivisionError division_error(const EvaluationSettings& settings) {
+  const rows::Rounding rounding = rounding_of(settings.arithmetic, false);
+  const auto table = accuracy_rows("div", settings.arithmetic, settings.math);
+  DivisionError error;
+  error.hoisted = rounding.u;  // of fl(1 / b)
+  const bool rounds = table.empty() || (table.front().base == 0 && table.front().slope == 0);
+  if (rounds) return error;
+  error.quotient = relative_error("div", settings, rounding.u);
+  error.hoisted = error.quotient + rounding.u;  // the product's own rounding, too
+  error.smallest = accuracy_of(table.front()).ulps * rounding.smallest;
+  return error;
+}
+
 double reciprocal_error(const Graph& graph, const Node& node, const EvaluationSettings& settings) {
   const double u = format_of(settings.arithmetic).unit_roundoff();
-  const auto table = accuracy_rows("div", settings.arithmetic, settings.math);
-  const bool rounds = !table.empty() && table.front().base == 0 && table.front().slope == 0;
-  // fl(1 / b), where division is approximate also the product's own rounding.
-  double relative = rounds ? u : relative_error("div", settings, u) + u;
+  const DivisionError division = division_error(settings);
+  double relative = division.hoisted;
   if (divides_by_root(graph, node)) {
-    const double root = relative_error("rsqrt", settings, u) + (rounds ? 0 : u);
+    const double root = relative_error("rsqrt", settings, u) + (division.quotient > 0 ? u : 0);
     if (std::isfinite(root)) relative = std::max(relative, root);
   }
   return relative;

@@ -228,7 +228,7 @@ void NodeWork::rescaled() {
       // No weight is negative; none exceeds that of the maximum, 1, but for the factors' figures.
       const double slack = element(w.e, k);
       const double most =
-          1 + (count + 2) * (published.ulps * 2 + 1 + published.relative) * rounding.u;
+          1 + (count + 2) * ((published.ulps * 2 + 1) * rounding.u + published.relative);
       if (lo[to] > 0) lo[to] = std::min(lo[to], w.v[k] + slack);
       if (hi[to] > 0 && of_scores && !prescaled)
         hi[to] = std::min(hi[to], std::max(0.0, most - w.v[k]) + slack);

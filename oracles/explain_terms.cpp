@@ -14,6 +14,12 @@ namespace {
 
 constexpr char kFlushed[] = ": a subnormal number may be flushed to 0";
 
+Node quotient() {
+  Node n;
+  n.op = Op::div;
+  return n;
+}
+
 /// floor, rint, ...: rounds nothing.
 bool exact_function(const Node& n) {
   if (n.op != Op::function) return false;
@@ -40,13 +46,29 @@ void Explainer::list_terms(int top) {
     if (more && none)
       report_.terms.push_back({"what no operation of the formula rounds", now, "docs/judging.md"});
     else if (more)
-      report_.terms.push_back({term_name(node(id)), now - before, term_source(node(id))});
+      report_.terms.push_back(
+          {term_name(node(id)) + step_beyond(id, top), now - before, term_source(node(id))});
     before = now;
   }
   rows_.restart(settings_);
   std::stable_sort(
       report_.terms.begin(), report_.terms.end(),
       [](const AllowanceTerm& a, const AllowanceTerm& b) { return a.value > b.value; });
+}
+
+/// What errs by a rounding errs by a whole step of floor, rint, ... behind it.
+std::string Explainer::step_beyond(int id, int top) {
+  for (int step = id + 1; step <= top; ++step) {
+    if (!formula_.graph.feeds(id, step) || !formula_.graph.feeds(step, top)) continue;
+    if (node(step).op != Op::function) continue;
+    const FunctionInfo* found = find_function(node(step).text);
+    if (found == nullptr || found->shape != Shape::step) continue;
+    const Value& value = rows_.at(step, whole_);
+    for (int64_t k = 0; k < value.grid.size; ++k)
+      if (element(value.lo, k) >= 1 || element(value.hi, k) >= 1)
+        return ", across a step of " + node_text(node(step));
+  }
+  return "";
 }
 
 int64_t Explainer::reduced_count(const Node& n) const {
@@ -88,11 +110,18 @@ std::string Explainer::term_name(const Node& n) const {
       if (welford)
         return text + ": Welford, " + std::to_string(depth) +
                " steps, each a few u of |x| and |x - mean|";
-      return text + ": " + std::to_string(depth) + " u sum|terms| / n, and the reciprocal of n";
+      return text + ": " + std::to_string(depth) + " u sum|terms| / n, and " +
+             (divides_approximately()
+                  ? "the division by n: " + published_text(quotient()) + ", or its reciprocal"
+                  : std::string("the reciprocal of n"));
     case Op::var:
       if (welford)
         return text + ": Welford, " + std::to_string(depth) +
                " steps, and as many that move the means by a few u of |x| and |x - mean|";
+      if (divides_approximately())
+        return text + ": (" + std::to_string(depth) +
+               " + 4) u var + delta^2, and the division: " + published_text(quotient()) +
+               ", or the reciprocal";
       return text + ": (" + std::to_string(depth) + " + 5) u var + delta^2";
     case Op::div:
       if (reciprocal_serves(formula_.graph, n))
@@ -105,6 +134,8 @@ std::string Explainer::term_name(const Node& n) const {
       return text + ": " + published_text(n);
   }
 }
+
+bool Explainer::divides_approximately() const { return division_error(settings_).quotient > 0; }
 
 std::string Explainer::published_text(const Node& n) const {
   const auto table =

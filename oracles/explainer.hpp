@@ -66,6 +66,9 @@ class Explainer {
   int64_t reduced_count(const Node& n) const;
   std::string term_name(const Node& n) const;
   std::string published_text(const Node& n) const;
+  bool divides_approximately() const;
+  /// ", across a step of floor(x)" where a term goes through one.
+  std::string step_beyond(int id, int top);
   std::string term_source(const Node& n) const;
   void add_output_rounding(double exact);
 

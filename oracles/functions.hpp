@@ -10,7 +10,7 @@ enum class Shape : unsigned char {
   decreasing,
   lipschitz,  ///< |f(x) - f(y)| <= slope |x - y|
   step,       ///< increasing and piecewise constant, exact on any argument: floor, rint, ...
-  other,      ///< an inexact argument leaves the result without a bound
+  other,      ///< over a box of inexact arguments: function_range.hpp
 };
 
 struct FunctionInfo {

@@ -43,7 +43,7 @@ void FormulaCompiler::need_accuracy(const Node& n) const {
   const FunctionInfo* info = divides ? nullptr : find_function(n.text);
   if (info != nullptr && info->exact) return;
   const std::string operation = divides ? "div" : n.text;
-  if (!accuracy_rows(operation, arithmetic_, contract_.accuracy.math).empty()) return;
+  if (!accuracy_rows(operation, arithmetic_, math_figures(contract_)).empty()) return;
   throw InputError(n.where_,
                    "no published accuracy of '" + (divides ? "/" : operation) + "' in " +
                        std::string(name(arithmetic_)) +

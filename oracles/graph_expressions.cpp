@@ -8,7 +8,7 @@
 namespace assay {
 
 bool FormulaCompiler::correctly_rounded(std::string_view operation) const {
-  const auto rows = accuracy_rows(operation, arithmetic_, contract_.accuracy.math);
+  const auto rows = accuracy_rows(operation, arithmetic_, math_figures(contract_));
   return !rows.empty() && rows.front().measure == ErrorMeasure::ulp && rows.front().base == 0 &&
          rows.front().slope == 0;
 }

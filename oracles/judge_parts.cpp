@@ -30,6 +30,16 @@ rows::NanMode nan_mode(const Policy& policy) {
   return rows::NanMode::ask;
 }
 
+/// A number of additions or of elements. 0 additions is what a sum of one term takes.
+int64_t stated(const Instance& instance, const Expr& expr, const std::string& what, int64_t least) {
+  const int64_t value = instance.evaluate(expr);
+  if (value < least)
+    throw InputError(expr.where, what + " is " + std::to_string(value) +
+                                     " in this case; expected " + std::to_string(least) +
+                                     " or more");
+  return value;
+}
+
 }  // namespace
 
 EvaluationSettings settings_for(const Contract& contract, const Instance& instance) {
@@ -37,18 +47,20 @@ EvaluationSettings settings_for(const Contract& contract, const Instance& instan
   const ArithmeticTypes types = types_of(contract, instance);
   s.accumulate = types.sums;
   s.arithmetic = types.others;
-  s.math = contract.accuracy.math;
+  s.math = math_figures(contract);
   const auto& subnormals = contract.policy.subnormals;
   const bool by_flag = contract.source.flushes_subnormals() && s.arithmetic != DType::f64;
-  const bool flushes = s.math != MathMode::precise || by_flag;
+  const bool flushes = s.math.mode != MathMode::precise || by_flag;
   s.flush = subnormals ? *subnormals != SubnormalPolicy::keep : flushes;
   s.nan = nan_mode(contract.policy);
   s.cast_overflow = contract.policy.cast_overflow;
   s.variance = contract.accuracy.variance;
-  if (contract.accuracy.depth) s.depth = instance.evaluate(*contract.accuracy.depth);
+  if (contract.accuracy.depth) s.depth = stated(instance, *contract.accuracy.depth, "'depth'", 0);
   for (const NamedExpr& along : contract.accuracy.depth_along)
-    s.depth_along[along.name] = instance.evaluate(*along.expr);
-  if (contract.accuracy.online) s.online = instance.evaluate(*contract.accuracy.online);
+    s.depth_along[along.name] =
+        stated(instance, *along.expr, "'depth' along '" + along.name + "'", 0);
+  if (contract.accuracy.online)
+    s.online = stated(instance, *contract.accuracy.online, "'online'", 1);
   return s;
 }
 

@@ -169,9 +169,11 @@ void Reducer::overflow(const Row& row, Element& out) const {
   partial_sums_overflow(up, down, growth(row.n), limit, out.lo, out.hi);
 }
 
-double Reducer::reciprocal(int64_t n) const {
+double Reducer::division(int64_t n) const {
+  const DivisionError error = division_error(settings_);
   const bool power_of_two = n > 0 && (n & (n - 1)) == 0;
-  return power_of_two ? 0 : others_.u * own_;
+  const bool exact = error.quotient > 0 ? n <= 1 : power_of_two;
+  return exact ? 0 : error.hoisted * own_;
 }
 
 bool Reducer::narrowed(const Element& s) const {
@@ -190,10 +192,13 @@ Element Reducer::mean(const Row& row) const {
   kernels_.div(1, a, b, {&out.v, &out.e, &out.lo, &out.hi});
   const bool vast = rows::vast_limit(out.v, out.e, out.lo, out.hi) > 0;  // has room for it
   if (!std::isfinite(out.v) || vast) return out;
-  const double roundings = reciprocal(row.n) + (narrowed(s) ? others_.u * own_ : 0);
+  const double divided = division(row.n);
+  const double roundings = divided + (narrowed(s) ? others_.u * own_ : 0);
+  const double smallest = divided == 0 ? 0 : division_error(settings_).smallest;
   // Each end errs by itself: one may be infinite.
   const auto rounded = [&](double by) {
-    double own = roundings == 0 ? 0 : roundings * (std::fabs(out.v) + out.e + by);
+    const double most = std::fabs(out.v) + out.e + by;
+    double own = roundings == 0 ? 0 : roundings * (1 + roundings) * most + smallest;
     if (narrowed(s)) own = own * (1 + others_.u) + others_.eta * own_;
     return (by + own) * rows::kOutward;
   };

@@ -25,6 +25,10 @@ std::vector<double> term_reach(const Row& row) {
 
 }  // namespace
 
+double Reducer::last_division() const {
+  return (division_error(settings_).hoisted + others_.u) * own_;
+}
+
 rows::RowSum Reducer::squared_differences(const Row& row, const Element& m) const {
   const std::vector<double> reach = term_reach(row);
   double shift = 0;
@@ -46,12 +50,13 @@ Element Reducer::variance(const Row& row) const {
   const double var = out.v + out.e;
   const bool exact_mean = m.e == 0 && m.lo == 0 && m.hi == 0 && representable(m.v);
   const double delta = exact_mean ? 0 : larger(m.lo, m.hi) + u * (std::fabs(m.v) + m.e + m.hi);
-  const double relative = growth(row.n) + 5 * u;
+  const double relative = growth(row.n) + 3 * u + last_division();
   const double from_terms = s.hi / n;
   double up = delta * delta + from_terms +
               relative * (var + delta * delta + from_terms) * (1 + 4 * relative);
   const bool all_zero = exact_mean && var == 0 && from_terms == 0;  // no difference underflows
-  const double underflow = all_zero ? 0 : others_.eta * own_ * (n + 2);
+  const double smallest = division_error(settings_).smallest;
+  const double underflow = all_zero ? 0 : (others_.eta * (n + 2) + smallest) * own_;
   double down = from_terms + relative * var + underflow;
   if (one_pass()) {
     const rows::RowSum q = kernels_.squares(row.n, row.v, row.e, nullptr, 0, 0, 0);

@@ -75,8 +75,10 @@ class Reducer {
   /// A partial sum of the terms of one sign may be infinite: then so may be the total, or, with an
   /// infinity of the other sign too, NaN.
   void overflow(const Row& row, Element& out) const;
-  /// Division by n; a kernel may multiply by the rounded reciprocal instead, one rounding more.
-  double reciprocal(int64_t n) const;
+  /// Division by n, relative and beyond its rounding; a kernel may multiply by the rounded
+  /// reciprocal instead. An approximate one errs also where n is a power of two, but not for n = 1
+  /// (docs/judging/welford.md).
+  double division(int64_t n) const;
   /// A sum in a finer type may be rounded to that of the other operations before it is divided.
   bool narrowed(const Element& s) const;
   Element mean(const Row& row) const;
@@ -91,6 +93,9 @@ class Reducer {
   Element vast_extremum(const Row& row, double sign) const;
 
   // reduce_variance.cpp
+  /// Of the sum of squares by n, its rounding included: a quotient, or a product with the
+  /// reciprocal.
+  double last_division() const;
   /// Exactly, from the exact mean m.
   rows::RowSum squared_differences(const Row& row, const Element& m) const;
   /// Two passes: with a mean that is off by delta the kernel sees var + delta^2, and each of its
