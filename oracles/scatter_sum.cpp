@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "oracles/extrema.hpp"
 #include "oracles/number_text.hpp"
@@ -19,7 +20,8 @@ using Quad = __float128;
 struct Sum {
   __int128 integer = 0;
   Quad real = 0;
-  double magnitude = 0;  ///< of the terms, rounded up
+  Quad before = 0;     ///< what of it was there before the run
+  Quad magnitude = 0;  ///< of the terms, rounded up: may be beyond double
   double e = 0, lo = 0, hi = 0;
   double positive = 0, negative = 0;  ///< sizes of the finite terms of either sign, as they may be
   int64_t terms = 0;
@@ -36,6 +38,9 @@ int lowest_bit(double x) {
 }
 
 double up(double x) { return x * (1 + 0x1p-46); }
+
+Quad size_of(Quad x) { return x < 0 ? -x : x; }
+bool is_finite(Quad x) { return x - x == 0; }
 
 class ScatterSum {
  public:
@@ -99,7 +104,9 @@ class ScatterSum {
       const Cell cell = cell_of(output_.dtype, element.bits);
       Decision decision = Decision::rejected;
       if (named >= 0 && !was_kept(reading, state_.settings, cell.value))
-        decision = assess(sums_[static_cast<size_t>(named * row_ + k)], cell, other.flush).decision;
+        decision =
+            assess(element.logical, sums_[static_cast<size_t>(named * row_ + k)], cell, other.flush)
+                .decision;
       if (decision == Decision::rejected) left.push_back(element);
       if (decision == Decision::doubt) state_.tally.undecided(output_, element.logical);
       if (decision == Decision::accepted) accept_reading(state_, reading);
@@ -122,6 +129,7 @@ class ScatterSum {
           sum.integer = to_integer(output_.dtype, before);
         else
           add_real(to_double(output_.dtype, before), 0, 0, 0, sum);
+        sum.before = sum.real;
         sum.terms = 1;
       }
   }
@@ -139,7 +147,7 @@ class ScatterSum {
 
   static void add_real(double v, double e, double lo, double hi, Sum& sum) {
     sum.real += static_cast<Quad>(v);
-    sum.magnitude = up(sum.magnitude + std::fabs(v) + e + larger(lo, hi));
+    sum.magnitude = (sum.magnitude + std::fabs(v) + e + larger(lo, hi)) * (1 + 0x1p-46);
     sum.e = up(sum.e + e);
     sum.lo = up(sum.lo + lo);
     sum.hi = up(sum.hi + hi);
@@ -189,11 +197,16 @@ class ScatterSum {
     if (state_.settings.depth >= 0) additions = std::min(additions, state_.settings.depth);
     if (additions == 0) return flushed;
     const int precision = format_of(state_.settings.accumulate).precision;
-    const bool exact = sum.lo == 0 && sum.hi == 0 && sum.e == 0 &&
-                       sum.magnitude < std::ldexp(1.0, std::min(sum.lowest, 2000) + precision);
+    const bool exact = sum.lo == 0 && sum.hi == 0 && sum.e == 0 && multiples_within(sum, precision);
     if (exact) return flushed;
     const double n = static_cast<double>(additions);
-    return up(n * rounding.u * (1 + n * rounding.u) * sum.magnitude + n * rounding.eta + flushed);
+    const auto rounded = static_cast<double>(n * rounding.u * (1 + n * rounding.u) * sum.magnitude);
+    return up(rounded + n * rounding.eta + flushed);
+  }
+
+  /// sum|t| < 2^bits q, q the lowest bit of the terms.
+  static bool multiples_within(const Sum& sum, int bits) {
+    return sum.magnitude * std::ldexp(1.0, -bits) < std::ldexp(1.0, std::min(sum.lowest, 1000));
   }
 
   struct Assessment {
@@ -202,24 +215,84 @@ class ScatterSum {
     Margins margins;
   };
 
-  Assessment assess(const Sum& sum, const Cell& cell, bool flush) const {
-    const double v = static_cast<double>(sum.real);
-    const double own = std::isfinite(v) ? own_error(sum, flush) : 0;
-    // 113 bits: each addition loses at most 2^-113 of the magnitude; to a double, 2^-53 of v, and
-    // nothing where v is that number.
-    const Quad rest = sum.real - static_cast<Quad>(v);
-    double e = sum.e + std::fabs(static_cast<double>(rest));
-    const bool fits = sum.magnitude < std::ldexp(1.0, std::min(sum.lowest, 2000) + 112);
-    if (!fits) e += static_cast<double>(sum.terms) * 0x1p-112 * sum.magnitude;
+  /// The terms' own errors decide how much is known: where that is too little, higher tiers do.
+  Assessment assess(int64_t logical, const Sum& sum, const Cell& cell, bool flush) {
+    const double own = is_finite(sum.real) ? own_error(sum, flush) : 0;
     const double lo = up(sum.lo + own);
     const double hi = up(sum.hi + own);
-    const Margins m = margins_of(cell, v, std::isfinite(v) ? e : 0, lo, hi);
-    return {decide(output_.dtype, cell, m, lo, hi), v, lo, hi, m};
+    const auto decided = [&](const Sum& known) {
+      const Margins m = margins(known, cell, lo, hi);
+      return Assessment{decide(output_.dtype, cell, m, lo, hi), m.value, lo, hi, m};
+    };
+    Assessment out = decided(sum);
+    for (const Tier tier : {Tier::double_double, Tier::multiprecision}) {
+      const bool asked = tier >= state_.options.first_tier && tier <= state_.options.last_tier;
+      if (out.decision != Decision::doubt || !asked || !is_finite(sum.real)) continue;
+      if (const auto known = in_tier(tier, logical, sum)) out = decided(*known);
+    }
+    return out;
+  }
+
+  /// The distances are taken in 113 bits: of a total in double 2^-53 would be lost, which is half
+  /// an ulp of f64.
+  Margins margins(const Sum& sum, const Cell& cell, double lo, double hi) const {
+    const auto v = static_cast<double>(sum.real);
+    if (!is_finite(sum.real)) return margins_of(cell, v, 0, lo, hi);
+    Margins m = margins_of(cell, v, sum.e, lo, hi);
+    m.infinite = 0;
+    m.beyond = std::isinf(v);
+    if (m.beyond) m.value = std::copysign(std::numeric_limits<double>::max(), v);
+    if (!m.beyond) m.value_error += static_cast<double>(size_of(sum.real - static_cast<Quad>(v)));
+    if (!std::isfinite(cell.value)) return m;
+    // Each addition loses at most 2^-113 of the magnitude.
+    const Quad lost =
+        multiples_within(sum, 112) ? 0 : static_cast<double>(sum.terms) * 0x1p-112 * sum.magnitude;
+    const Quad got = cell.value;
+    const Quad distance = got - sum.real;
+    // As in margins_of.
+    const bool exact_distance =
+        got == 0 || sum.real == 0 || (sum.real - got / 2) * (sum.real - got * 2) <= 0;
+    const Quad rounded = exact_distance ? Quad{0} : (size_of(got) + size_of(sum.real)) * 0x1p-112;
+    const auto error = [&](double reach) {
+      const Quad all = sum.e + lost + rounded + reach * 0x1p-100;
+      return static_cast<double>(all) * (1 + 0x1p-50);
+    };
+    m.over = static_cast<double>(distance - hi - cell.below);
+    m.under = static_cast<double>(-distance - lo - cell.above);
+    m.over_error = error(hi);
+    m.under_error = error(lo);
+    return m;
+  }
+
+  /// The same terms as a higher tier knows them: v and what it tells of the rest. Nothing where one
+  /// of them is no number there.
+  std::optional<Sum> in_tier(Tier tier, int64_t logical, const Sum& sum) {
+    CompiledFormula& formula = state_.formula;
+    ExactTier& exact =
+        tier == Tier::double_double ? *formula.double_double : *formula.multiprecision;
+    const auto [slot, k] = writers_.place(logical);
+    Sum known = sum;
+    known.real = sum.before;
+    known.e = 0;
+    for (int64_t writer = 0; writer < writers_.count(); ++writer) {
+      if (writers_.slot(writer) != slot) continue;
+      const Chunk single = writers_.single(writer, k);
+      const Cell near{formula.rows.at(root_.node, single).v[0], 0, 0, true};
+      const Margins m = exact.margins(formula.rows, root_.node, single, near, 0, 0);
+      if (m.nan || m.infinite != 0 || m.beyond || !std::isfinite(near.value)) return std::nullopt;
+      if (!std::isfinite(m.value_error)) return std::nullopt;
+      known.real += static_cast<Quad>(near.value) + static_cast<Quad>(m.under);
+      // What lies below the smallest double may be lost of a small term.
+      const double lost = std::fabs(near.value) < 0x1p-900 ? 0x1p-1074 : 0;
+      known.e = up(known.e + std::fabs(m.under) * 0x1p-52 + m.value_error + lost);
+      if (m.under != 0) known.lowest = std::min(known.lowest, lowest_bit(m.under));
+    }
+    return known;
   }
 
   void judge_real(int64_t logical, uint64_t bits, const Sum& sum) {
     const Cell cell = cell_of(output_.dtype, bits);
-    const auto [assessed, v, lo, hi, m] = assess(sum, cell, state_.settings.flush);
+    const auto [assessed, v, lo, hi, m] = assess(logical, sum, cell, state_.settings.flush);
     Decision decision = assessed;
     if (accepts_anything(lo, hi)) state_.tally.without_bound(output_, logical);
     if (decision != Decision::accepted && overflows_to(cell.value, sum)) {
@@ -247,8 +320,8 @@ class ScatterSum {
     const auto passes = [&](double size) { return size * (1 + growth) >= format.largest; };
     const bool above = passes(sum.positive);
     const bool below = passes(sum.negative);
-    const auto total = static_cast<double>(sum.real);
-    if (std::isinf(total)) return std::isnan(got) && (total > 0 ? below : above);
+    // A total beyond double is a number still, of partial sums in any order.
+    if (!is_finite(sum.real)) return std::isnan(got) && (sum.real > 0 ? below : above);
     if (std::isnan(got)) return above && below;
     return got > 0 ? above : below;
   }
