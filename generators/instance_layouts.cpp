@@ -4,6 +4,7 @@
 
 #include "generators/aliases.hpp"
 #include "generators/instance_resolver.hpp"
+#include "kernels_under_test/alignment.hpp"
 #include "kernels_under_test/limits.hpp"
 
 namespace assay {
@@ -84,15 +85,14 @@ void InstanceResolver::stride_tensor(Tensor& tensor, const Layout& layout, bool 
       const int64_t wanted = evaluate_integer(*rule->value, scope_);
       if (given && stride != wanted) {
         fail(layout_key(tensor), "stride " + std::to_string(stride) + " of '" + spec.name +
-                                        "' in dimension " + std::to_string(d) + " must be " +
-                                        stride_text(*rule->value, wanted));
+                                     "' in dimension " + std::to_string(d) + " must be " +
+                                     stride_text(*rule->value, wanted));
       }
       stride = wanted;
     } else if (rule == nullptr && given && tensor.shape[d] > 1 && stride != contiguous) {
       fail(layout_key(tensor), "'" + spec.name + "' must be contiguous: stride " +
-                                      std::to_string(stride) + " in dimension " +
-                                      std::to_string(d) + ", not " +
-                                      std::to_string(static_cast<int64_t>(contiguous)));
+                                   std::to_string(stride) + " in dimension " + std::to_string(d) +
+                                   ", not " + std::to_string(static_cast<int64_t>(contiguous)));
     }
     if (stride < 0) fail(layout_key(tensor), "stride of '" + spec.name + "' is negative");
     tensor.strides[d] = stride;
@@ -152,8 +152,12 @@ void InstanceResolver::check_layout(Tensor& tensor) {
     fail(key, "misalign of '" + spec.name + "' must be in [0, 256)");
   }
   const int64_t align = spec.align ? evaluate_integer(*spec.align, scope_) : size;
-  if (align < 1 || (tensor.misalign + tensor.offset * size) % align != 0 ||
-      tensor.misalign % size != 0) {
+  if (spec.align && !is_alignment(align))
+    throw InputError(spec.align->where, "'align' of '" + spec.name + "' is " +
+                                            std::to_string(align) +
+                                            " in this case; expected a power of two from 1 to " +
+                                            std::to_string(kMostAlign));
+  if ((tensor.misalign + tensor.offset * size) % align != 0 || tensor.misalign % size != 0) {
     fail(key, "the address of '" + spec.name + "' is not a multiple of its alignment of " +
                   std::to_string(align) + " bytes");
   }
@@ -166,7 +170,14 @@ void InstanceResolver::check_layout(Tensor& tensor) {
     last += static_cast<__int128>(tensor.shape[d] - 1) * tensor.strides[d];
     tensor.broadcast |= tensor.shape[d] > 1 && tensor.strides[d] == 0;
   }
-  if (spec.overread) last += std::max<int64_t>(0, evaluate_integer(*spec.overread, scope_));
+  if (spec.overread) {
+    const int64_t past = evaluate_integer(*spec.overread, scope_);
+    if (past < 0)
+      throw InputError(spec.overread->where, "'overread' of '" + spec.name + "' is " +
+                                                 std::to_string(past) +
+                                                 " in this case; expected a number of elements");
+    last += past;
+  }
   if (last > kMostOperandBytes / size) fail(key, "'" + spec.name + "' spans more than 64 TiB");
   tensor.storage_elements = static_cast<int64_t>(last);
 }
@@ -186,9 +197,9 @@ void InstanceResolver::check_nested(const Tensor& tensor) {
     const auto [stride, extent] = dims[i];
     if (stride == 0 && !tensor.is_written()) continue;
     if (stride <= span) {
-      fail(layout_key(tensor), "elements of '" + tensor.spec->name +
-                                              "' overlap: stride " + std::to_string(stride) +
-                                              " does not step over what the smaller strides span");
+      fail(layout_key(tensor), "elements of '" + tensor.spec->name + "' overlap: stride " +
+                                   std::to_string(stride) +
+                                   " does not step over what the smaller strides span");
     }
     span += static_cast<__int128>(extent - 1) * stride;
   }

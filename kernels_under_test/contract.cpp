@@ -181,9 +181,8 @@ void read_name(const TomlValue& value, Contract& contract) {
 }
 
 void check_judged(const TomlValue& document, const Contract& contract) {
-  const bool judged =
-      std::any_of(contract.args.begin(), contract.args.end(),
-                  [](const OperandSpec& operand) { return operand.is_judged(); });
+  const bool judged = std::any_of(contract.args.begin(), contract.args.end(),
+                                  [](const OperandSpec& operand) { return operand.is_judged(); });
   const TomlEntry* args = document.find("args");
   if (!judged) throw InputError(args->where, "no operand is 'output' or 'inout': nothing to judge");
   const TomlEntry* oracle = document.find("oracle");
@@ -244,6 +243,8 @@ Contract read_contract(const TomlValue& document, const std::string& path) {
   check_aliases(contract);
   check_entry(contract.source.entry, contract.source.where, contract);
   check_formula(contract);
+  check_given_outputs(contract);
+  check_numbers(contract);
   optional("properties", read_properties);
   return contract;
 }

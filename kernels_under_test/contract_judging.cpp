@@ -1,4 +1,5 @@
 // What decides whether an answer is right: formula or oracle, ownership, accuracy, policy.
+#include <algorithm>
 #include <regex>
 
 #include "kernels_under_test/contract_parts.hpp"
@@ -198,6 +199,45 @@ void read_mma(const TableReader& table, Accuracy& accuracy) {
   accuracy.mma_products = std::stoi(match[1]);
 }
 
+/// A conversion to an integer type stands somewhere in the expression.
+bool converts_to_integer(const Expr& node, const Contract& contract) {
+  const bool typed = node.kind == Expr::Kind::call && node.operands.size() == 2 &&
+                     (node.text == "cast" || node.text == "round" || node.text == "quant");
+  if (typed && node.operands[1]->kind == Expr::Kind::name) {
+    const std::string& type = node.operands[1]->text;
+    if (contains(names_of_types(contract), type) || parse_dtype(type))
+      for (const DType kind : kinds_of(type, contract))
+        if (is_integer(kind)) return true;
+  }
+  return std::any_of(node.operands.begin(), node.operands.end(), [&](const ExprPtr& operand) {
+    return converts_to_integer(*operand, contract);
+  });
+}
+
+/// Saturation is judged of integers and of 8-bit floats. A policy of integer outputs, or of
+/// integers inside a formula, does not speak of the floating outputs beside them.
+void check_cast_overflow(const TomlValue& value, const Contract& contract) {
+  const CastOverflowPolicy policy = *contract.policy.cast_overflow;
+  if (policy == CastOverflowPolicy::inf) return;
+  bool floating = false;
+  bool integer = false;
+  for (const OperandSpec& operand : contract.args) {
+    if (!operand.is_judged()) continue;
+    for (const DType kind : kinds_of(operand.dtype, contract)) {
+      const bool saturates = policy == CastOverflowPolicy::saturate && bit_width(kind) == 8;
+      integer |= !is_floating(kind);
+      floating |= is_floating(kind) && !saturates;
+    }
+  }
+  for (const FormulaLine& line : contract.formula)
+    integer |= converts_to_integer(*line.expr, contract);
+  if (floating && !integer)
+    throw InputError(value.text_where,
+                     "policy cast_overflow = \"" + value.text +
+                         "\" is not judged of floating-point outputs; expected \"inf\", or a "
+                         "conversion to an integer type in the formula");
+}
+
 }  // namespace
 
 void read_accuracy(const TomlValue& value, Contract& contract) {
@@ -266,13 +306,15 @@ void read_policy(const TomlValue& value, Contract& contract) {
   if (const TomlValue* empty = table.find("empty"))
     policy.empty = expect_choice<EmptyPolicy>(
         *empty, "policy 'empty'", {{"zero", EmptyPolicy::zero}, {"nan", EmptyPolicy::nan}});
-  if (const TomlValue* overflow = table.find("cast_overflow"))
+  if (const TomlValue* overflow = table.find("cast_overflow")) {
     policy.cast_overflow =
         expect_choice<CastOverflowPolicy>(*overflow, "policy 'cast_overflow'",
                                           {{"saturate", CastOverflowPolicy::saturate},
                                            {"inf", CastOverflowPolicy::inf},
                                            {"nan", CastOverflowPolicy::nan},
                                            {"wrap", CastOverflowPolicy::wrap}});
+    check_cast_overflow(*overflow, contract);
+  }
 }
 
 }  // namespace assay

@@ -44,6 +44,11 @@ void check_names(const Contract& contract);
 void check_entry(const std::string& entry, const SourceLocation& where, const Contract& contract);
 /// Names, dimensions, functions and argument counts of the formula; every output has its line.
 void check_formula(const Contract& contract);
+/// No output is judged by itself, through `given` of it or of others that follow from it.
+void check_given_outputs(const Contract& contract);
+/// Alignments, overreads, depths and block lengths are such numbers in some case at least, and the
+/// formula's constants have a value.
+void check_numbers(const Contract& contract);
 
 /// The types that an operand's `dtype` may stand for.
 std::vector<DType> kinds_of(const std::string& dtype, const Contract& contract);

@@ -27,6 +27,10 @@ int64_t reduction_depth(const EvaluationSettings& settings, const Graph& graph, 
     }
     if (nested >= 0) stated = nested;
   }
+  const bool adds = node.op != Op::max && node.op != Op::min;
+  if (stated == 0 && adds && n > 1)
+    throw InputError(node.where_, "'depth' is 0 in this case, but " + std::to_string(n) +
+                                      " terms take at least 1 addition");
   const bool tensor = node.mma_products > 0;
   const int64_t most = std::max<int64_t>(tensor ? n : n - 1, 0);
   if (!tensor) return stated < 0 ? most : std::min(stated, most);

@@ -31,23 +31,6 @@ void refuse_unjudged(const Contract& contract) {
     throw InputError(where.file.empty() ? SourceLocation{contract.path, 0, 0} : where,
                      what + " not judged yet");
   };
-  // Saturation is judged for integers and 8-bit floats; a policy of integer outputs does not speak
-  // of the floating ones beside them.
-  bool floating_output = false;
-  bool integer_output = false;
-  for (const OperandSpec& operand : contract.args) {
-    if (operand.kind != OperandKind::output && operand.kind != OperandKind::inout) continue;
-    const auto type = std::find_if(contract.types.begin(), contract.types.end(),
-                                   [&](const TypeParameter& t) { return t.name == operand.dtype; });
-    const std::vector<DType> kinds = type != contract.types.end()
-                                         ? type->kinds
-                                         : std::vector<DType>{*parse_dtype(operand.dtype)};
-    const bool saturates = contract.policy.cast_overflow == CastOverflowPolicy::saturate;
-    for (const DType kind : kinds) {
-      integer_output |= !is_floating(kind);
-      floating_output |= is_floating(kind) && !(saturates && bit_width(kind) == 8);
-    }
-  }
   for (const OperandSpec& operand : contract.args) {
     const auto line = std::find_if(contract.formula.begin(), contract.formula.end(),
                                    [&](const FormulaLine& l) { return l.name == operand.name; });
@@ -62,9 +45,6 @@ void refuse_unjudged(const Contract& contract) {
   const Policy& policy = contract.policy;
   if (policy.zero_order == ZeroOrderPolicy::signed_zero)
     refuse({}, "policy zero_order = \"signed\" is");
-  if (floating_output && !integer_output && policy.cast_overflow &&
-      policy.cast_overflow != CastOverflowPolicy::inf)
-    refuse({}, "policy cast_overflow other than \"inf\" of floating-point outputs is");
 }
 
 }  // namespace

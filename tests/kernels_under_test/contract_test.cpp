@@ -177,11 +177,10 @@ TEST(Contract, EverySectionKey) {
   EXPECT_EQ(c.policy.tie, TiePolicy::last);
   EXPECT_EQ(c.policy.zero_order, ZeroOrderPolicy::signed_zero);
   EXPECT_EQ(c.policy.empty, EmptyPolicy::zero);
-  EXPECT_EQ(c.policy.cast_overflow, CastOverflowPolicy::wrap);
+  EXPECT_EQ(c.policy.cast_overflow, CastOverflowPolicy::inf);
   std::vector<std::string> expected;
   for (const char* key :
-       {"161: accuracy.peer_ratio", "168: policy.zero_order = \"signed\"",
-        "5: builds"})
+       {"161: accuracy.peer_ratio", "168: policy.zero_order = \"signed\"", "5: builds"})
     expected.push_back(kFolder + "wide.toml:" + key);
   EXPECT_EQ(c.not_yet, expected);
 }
@@ -227,8 +226,8 @@ TEST(Contract, LaterPartsAreAcceptedAndNamed) {
 std::string unpacked(const std::string& type, const std::string& pack, const std::string& formula) {
   const Contract c = around(
       "{ name = \"y\", kind = \"output\", dtype = \"f32\", shape = [\"rows\"] },\n"
-      "{ name = \"w\", kind = \"input\", dtype = \"" + type +
-          "\", shape = [\"rows\", \"cols\"], pack = { along = \"cols\"" + pack + " } },\n",
+      "{ name = \"w\", kind = \"input\", dtype = \"" +
+          type + "\", shape = [\"rows\", \"cols\"], pack = { along = \"cols\"" + pack + " } },\n",
       "y = \"" + formula + "\"\n");
   EXPECT_TRUE(c.not_yet.empty());
   return to_text(*c.formula.front().expr);
@@ -254,9 +253,10 @@ TEST(Contract, PackedElementsAreTakenOutOfWords) {
             "sum(w[cols_words = cols / 8] >> 4 * (7 - cols % 8) & 15, cols)");
   EXPECT_EQ(unpacked("i4", ", word = \"u8\"", "sum(w, cols)"),
             "sum((w[cols_words = cols / 2] >> 4 * (cols % 2) & 15 ^ 8) - 8, cols)");
-  EXPECT_EQ(unpacked("u4", "", "w[rows = 2, cols = 3] + size(cols) + w[cols = rows - 1]"),
-            "(w[rows = 2, cols_words = div_floor(3, 8)] >> 4 * mod_floor(3, 8) & 15) + size(cols) + "
-            "(w[cols_words = div_floor(rows - 1, 8)] >> 4 * mod_floor(rows - 1, 8) & 15)");
+  EXPECT_EQ(
+      unpacked("u4", "", "w[rows = 2, cols = 3] + size(cols) + w[cols = rows - 1]"),
+      "(w[rows = 2, cols_words = div_floor(3, 8)] >> 4 * mod_floor(3, 8) & 15) + size(cols) + "
+      "(w[cols_words = div_floor(rows - 1, 8)] >> 4 * mod_floor(rows - 1, 8) & 15)");
   EXPECT_EQ(unpacked("u4", "", "w[rows, 3] + w[rows]"),
             "(w[rows, div_floor(3, 8)] >> 4 * mod_floor(3, 8) & 15) + "
             "(w[rows, cols / 8] >> 4 * (cols % 8) & 15)");

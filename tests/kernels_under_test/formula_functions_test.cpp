@@ -18,8 +18,9 @@ std::string error_of(const std::string& formula) {
       "sizes = { rows = { max = 9 }, cols = { max = 9 }, free = { max = 9 } }\n"
       "launch = { grid = \"rows\", block = 32 }\nargs = [\n"
       "{ name = \"y\", kind = \"output\", dtype = \"T\", shape = [\"rows\", \"cols\"] },\n"
+      "{ name = \"s\", kind = \"output\", dtype = \"T\", shape = [\"rows\", \"cols\"] },\n"
       "{ name = \"x\", kind = \"input\", dtype = \"T\", shape = [\"rows\", \"cols\"] },\n]\n"
-      "[formula]\ny = \"" +
+      "[formula]\ns = \"x\"\ny = \"" +
       formula + "\"\n";
   try {
     parse_contract(toml, std::string(ASSAY_SOURCE_DIR) + "/tests/data/contracts/k.toml");
@@ -51,7 +52,7 @@ std::string call(const FormulaFunction& function, int count) {
         out += "bf16";
         break;
       case FormulaForm::of_output:
-        out += "y";
+        out += "s";
         break;
       case FormulaForm::of_dimension:
         out += "cols";

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "oracles/verdict.hpp"
+#include "tests/oracles/line_cases.hpp"
 #include "tests/oracles/row_cases.hpp"
 
 namespace assay {
@@ -575,14 +576,38 @@ TEST(Judge, RefusesWhatItCannotApplyAtOnce) {
       says(row_contract("sum(x, cols)", "[policy]\nzero_order = \"signed\"\n"), "zero_order"));
   EXPECT_EQ(refusal(row_contract("sum(x, cols)", "[policy]\nzero_order = \"equal\"\n")), "");
   const char* saturate = "[policy]\ncast_overflow = \"saturate\"\n";
-  EXPECT_TRUE(says(pair_contract("f16", "a + b", saturate), "cast_overflow"));
+  EXPECT_THROW(pair_contract("f16", "a + b", saturate), InputError);
   EXPECT_EQ(refusal(pair_contract("i8", "a + b", saturate)), "");
+  // A policy of integers inside the formula.
+  EXPECT_EQ(refusal(pair_contract("f32", "a - cast(b * 0.7, i32)", saturate)), "");
   EXPECT_EQ(refusal(pair_contract("f16", "a + b", "[policy]\ncast_overflow = \"inf\"\n")), "");
   Contract scattered = row_contract("sum(x, cols)");
   scattered.formula[0].scatter.emplace_back("rows", parse_expression("rows", {}));
   EXPECT_EQ(refusal(scattered), "");
   scattered.args[0].valid.emplace_back(parse_expression("0", {}), parse_expression("rows", {}));
   EXPECT_TRUE(says(scattered, "'valid'"));
+}
+
+TEST(Judge, ADepthThatAddsNothingIsToldAtItsPlace) {
+  const auto error_of = [](const std::string& depth, const std::vector<float>& x) {
+    testing::Line line(testing::line_contract("f32", "sum(x, cols)",
+                                              "[accuracy]\ndepth = \"" + depth + "\"\n", "[1]"),
+                       x);
+    try {
+      line({0});
+    } catch (const InputError& error) {
+      EXPECT_GT(error.where().line, 0);
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const auto says = [&](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  };
+  EXPECT_TRUE(says(error_of("cols - 3", {1, 2}), "'depth' is -1 in this case"));
+  EXPECT_TRUE(says(error_of("cols - 3", {1, 2, 3}), "3 terms take at least 1 addition"));
+  EXPECT_EQ(error_of("cols - 3", {1, 2, 3, 4}), "");
+  EXPECT_EQ(error_of("cols - 1", {1}), "");  // one term, no addition
 }
 
 TEST(Judge, UnknownNamesAreToldAtTheirPlace) {
