@@ -314,7 +314,6 @@ Report Overnight::report() const {
     if (const auto at = cases_.find(contract->name); at != cases_.end()) kernel.cases = at->second;
     if (const auto at = spent_.find(contract->name); at != spent_.end())
       kernel.seconds = at->second;
-    if (kernel.variants.empty()) kernel.variants = corpus_variants(folders_, contract->name);
     if (const auto at = errors_.find(contract->name); at != errors_.end())
       kernel.error = at->second;
     if (kernel.cases == 0 && !kernel.error)
