@@ -159,8 +159,9 @@ class Calibration {
       if (errors_.has_ended(kernel)) continue;
       try {
         const SmokeCases::Item item = cases_.at(order);
-        for (size_t s = 0; s < kSettings.size(); ++s) check(bench, item, s, mine);
-        plant(bench, item, mine);
+        for (size_t s = 0; s < kSettings.size() && !StopSignals::asked(); ++s)
+          check(bench, item, s, mine);
+        if (!StopSignals::asked()) plant(bench, item, mine);
       } catch (const InputError& error) {
         // Ctrl-C ends a compiler too: what it says then is no error of the kernel.
         if (!StopSignals::asked()) errors_.add(kernel, order, error);

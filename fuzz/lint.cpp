@@ -87,6 +87,8 @@ UsedNames names_used(const Contract& contract) {
   for (const NamedExpr& relation : contract.require) add_names(relation.expr, used.in_numbers);
   for (const Ownership& owner : contract.owns) add_names(owner.relation, used.in_numbers);
   add_names(contract.accuracy.depth, used.in_numbers);
+  for (const NamedExpr& depth : contract.accuracy.depth_along)
+    add_names(depth.expr, used.in_numbers);
   add_names(contract.accuracy.online, used.in_numbers);
   add_braced(contract.source.entry, used.in_entries);
   for (const LaunchSpec& launch : contract.launches) {

@@ -67,6 +67,16 @@ TEST(Interrupted, SmokeWithoutAFindingIsNotClean) {
   EXPECT_GT(report.at("cases"), 0);
 }
 
+TEST(Interrupted, AClosedTerminalIsAnInterruption) {
+  const Project p;
+  for (const char* command : {"smoke", "fuzz"}) {
+    const Ended ended = interrupt(p, {command, p.contract, "--for", "1h", "--out", p.out},
+                                  after(2000), SIGHUP);
+    EXPECT_EQ(ended.reason, "exit status 130") << ended.log;
+    EXPECT_TRUE(has(ended.log, "interrupted: no findings so far")) << ended.log;
+  }
+}
+
 TEST(Interrupted, CalibrateScoreAndCoverPrintWhatTheyHave) {
   const Project p;
   const Ended calibrate =
