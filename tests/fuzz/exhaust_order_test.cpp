@@ -99,7 +99,8 @@ TEST(ExhaustOrder, AJournalInTheOrderOfBitsGoesOnInTheScatteredOne) {
   ASSERT_GT(order[1], order[2]) << "not the order of bits";
   const std::vector<int64_t> expected{order[1], order[2], order[5]};
   const NearlyDone done({expected.begin(), expected.end()});
-  const Outcome outcome = done.kernel.exhaust({"--whole", "--jobs", "1"});
+  const Outcome outcome = run_assay(
+      {"exhaust", done.kernel.contract, "--out", done.kernel.out, "--whole", "--jobs", "1"});
   EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
   EXPECT_NE(outcome.out.find("  all 4294967296  "), std::string::npos) << outcome.out;
   const std::vector<int64_t> units = done.units_of_journal();

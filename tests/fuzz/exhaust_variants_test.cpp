@@ -77,7 +77,9 @@ TEST(ExhaustVariants, WhatTheKernelOrItsFormulaSeesStays) {
   EXPECT_TRUE(knobs_of(in_macro).empty());
 
   const Kernel in_argument = few_or_many();  // by way of a derived value
-  in_argument.change("value = \"n\"", "value = \"n + 0 * blocks\"");
+  in_argument.change("  { name = \"n\"",
+                     "  { name = \"b\", kind = \"scalar\", dtype = \"i32\", value = \"blocks\" },\n"
+                     "  { name = \"n\"");
   EXPECT_TRUE(knobs_of(in_argument).empty());
 
   const Kernel in_formula = few_or_many();

@@ -102,7 +102,8 @@ nan = "propagate"
     const Outcome outcome = run_assay({"repro", file, "--contract", path, "--json"});
     EXPECT_EQ(outcome.status, 1) << outcome.out << outcome.err;
     std::string races;
-    for (const auto& finding : nlohmann::json::parse(outcome.out).at("findings")) {
+    const auto report = nlohmann::json::parse(outcome.out);
+    for (const auto& finding : report.at("findings")) {
       if (finding.at("kind") == "race") races += finding.at("message").get<std::string>() + "\n";
     }
     return races;

@@ -95,7 +95,7 @@ TEST(ZeroSigns, AWrongSignIsToldByItsRule) {
   const Instance instance = e.instance();
   testing::FakeRun run(instance);
   run.set("y", 0, f32_bits(kMinus));
-  const ElementReport report = Judge(e.contract).explain(instance, run, *instance.find("y"), 0);
+  const ElementReport report = Judge(e.contract).explain(instance, run, "y", 0);
   EXPECT_EQ(report.accepted, "{+0}");
   EXPECT_EQ(report.exact, "+0");
   EXPECT_EQ(report.rule, "R9");
