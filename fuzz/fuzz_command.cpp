@@ -336,6 +336,7 @@ Report Overnight::report() const {
     for (const std::string& file : files) {
       try {
         filed.push_back(read_finding(file, *contract));
+        filed.back().device = options_.device;  // those that it no longer shows have been set aside
       } catch (const InputError&) {
         // `damaged_files` has named it.
       }
@@ -349,6 +350,7 @@ Report Overnight::report() const {
     filed.finding = {fault.kernel, "fault", "fault", "", 0, fault.message, {}};
     filed.case_file = fault.case_file;
     filed.contract = contract(fault.kernel).path;
+    filed.device = options_.device;
     report.findings.push_back(std::move(filed));
   }
   return report;

@@ -102,21 +102,6 @@ UsedNames names_used(const Contract& contract) {
   return used;
 }
 
-/// Words of the source and of the headers that it includes; empty when there is no source text.
-std::set<std::string> source_words(const Contract& contract) {
-  std::error_code ignored;
-  if (contract.source.language == Language::torch ||
-      !std::filesystem::is_regular_file(contract.source.path, ignored)) {
-    return {};
-  }
-  std::string text = assay::read_text(contract.source.path, contract.source.where);
-  for (const IncludedFile& file :
-       included_files(contract.source.path, text, contract.source.include)) {
-    text += "\n" + file.text;
-  }
-  return words_of(text);
-}
-
 /// Value of a relation when only one size is known: nullopt when it needs more.
 std::optional<bool> holds_alone(const NamedExpr& relation, const std::string& size, int64_t value) {
   IntegerScope scope;
@@ -180,6 +165,20 @@ std::set<std::string> marked_operands(const Contract& contract, const std::strin
     names.insert(line.substr(name, line.find(',', name) - name));
   }
   return names;
+}
+
+std::set<std::string> source_words(const Contract& contract) {
+  std::error_code ignored;
+  if (contract.source.language == Language::torch ||
+      !std::filesystem::is_regular_file(contract.source.path, ignored)) {
+    return {};
+  }
+  std::string text = assay::read_text(contract.source.path, contract.source.where);
+  for (const IncludedFile& file :
+       included_files(contract.source.path, text, contract.source.include)) {
+    text += "\n" + file.text;
+  }
+  return words_of(text);
 }
 
 std::vector<Lint> unused_parts(const Contract& contract) {

@@ -173,6 +173,8 @@ class CaseJudge {
   /// False: of e^x, x > 2^29, and what is made of it a limit alone is known, which may not decide.
   bool known_to_last_tier(const Open& open);
   void count_accepted(const Open& open);
+  /// Zeros of the wrong sign, where the policy orders them (rule R9).
+  void judge_zeros(const Value& value);
   /// Rejected by the plain reading: a policy may widen what is accepted.
   void judge_rejected(const std::vector<Open>& rejected);
   /// The formula gives NaN where its definition's limit is what the kernel wrote (rule R5).

@@ -6,6 +6,7 @@
 #include "oracles/case_judge.hpp"
 #include "oracles/codes.hpp"
 #include "oracles/selected.hpp"
+#include "oracles/zero_signs.hpp"
 
 namespace assay {
 
@@ -35,6 +36,7 @@ void CaseJudge::judge_reals() {
   open_.clear();
   match(value);
   if (options_.observer) observe_reals(value);
+  if (contract_.policy.zero_order == ZeroOrderPolicy::signed_zero) judge_zeros(value);
   if (open_.empty()) return;
   std::vector<Open> doubts;
   std::vector<Open> rejected;
@@ -77,6 +79,17 @@ void CaseJudge::match(const Value& value) {
                   match_block(kernels, constants, view, done + k, at, stride[0], m);
                 }
               });
+}
+
+void CaseJudge::judge_zeros(const Value& value) {
+  ZeroSigns zeros(formula_.graph, rows_, chunk_);
+  each_written(value, [&](int64_t place, int64_t at) {
+    const Open zero = open_at(place, value, at);
+    const double got = got_[static_cast<size_t>(place)];
+    if (got != 0 || zero.v != 0 || zero.e != 0 || zero.lo != 0 || zero.hi != 0) return;
+    const uint8_t sign = std::signbit(got) ? kMinusZero : kPlusZero;
+    if ((zeros.of(root_->node)[static_cast<size_t>(at)] & sign) == 0) wrong(place, "R9", HUGE_VAL);
+  });
 }
 
 void CaseJudge::match_block(const rows::Kernels& kernels, const rows::MatchFormat& constants,

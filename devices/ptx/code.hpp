@@ -287,6 +287,11 @@ struct Unsupported {
 /// The innermost line of the user's own text that an instruction came from; line 0: not known.
 SourceLine user_line(const Module& module, const Function& function,
                      const Instruction& instruction);
+/// The same for a finding. What the compiler moves or merges has no line of its own (`.loc` with
+/// line 0): then that of the instruction that first uses its result, directly or by way of others
+/// of this kind, or without one of what last set what it reads.
+SourceLine named_line(const Module& module, const Function& function,
+                      const Instruction& instruction);
 /// A step at an instruction, without thread and value.
 Step step_of(const Module& module, const Function& function, const Instruction& instruction,
              std::string what);

@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "devices/ptx/code.hpp"
@@ -354,6 +356,7 @@ class Executor : public RaceOwner {
                      std::string operand = "", bool note = false);
   std::array<int64_t, 3> thread_of(const WarpState& warp, int lane) const;
   SourceLine user_line(int32_t site) const;
+  SourceLine named_line(int32_t site) const;
   Step step_at(int32_t site, std::string what) const;
   std::string place(int32_t site) const;
 
@@ -405,6 +408,8 @@ class Executor : public RaceOwner {
   std::deque<std::unique_ptr<BlockState>> resident_;
   Stillness stillness_;
   std::unordered_map<uint64_t, Joins> all_joins_;  ///< by Code::serial
+  /// Of sites whose own line is 0, by Code::serial.
+  mutable std::map<std::pair<uint64_t, int32_t>, SourceLine> named_lines_;
   Joins* joins_now_ = nullptr;  ///< of the program that runs; null: not asked for yet
   /// A block's barrier at which others wait while a warp runs, and how often the blocks behind it
   /// had been entered when that warp began.
