@@ -156,6 +156,99 @@ TEST(Vast, SumsOfDoublesBeyondDouble) {
     judged(wide_sum("mean(x, cols)", kNaive, above, got), Outcome::mismatch, "mean");
 }
 
+/// Of an output of another type than the sum: all of `right` pass, all of `wrong` do not.
+void narrowed(const std::string& formula, const std::string& type, const std::string& policy,
+              const std::vector<double>& x, const std::vector<double>& right,
+              const std::vector<double>& wrong) {
+  const DType out = *parse_dtype(type);
+  const Contract contract = testing::wide_row(formula, policy, "[1]", type);
+  const auto judge_as = [&](double got, Outcome expected) {
+    const uint64_t bits = is_floating(out) ? round_to_bits(out, got)
+                                           : static_cast<uint64_t>(static_cast<int64_t>(got));
+    judged(testing::judge_wide_bits(contract, x, bits), expected,
+           formula + " " + type + " " + std::to_string(got));
+  };
+  for (const double got : right) judge_as(got, Outcome::pass);
+  for (const double got : wrong) judge_as(got, Outcome::mismatch);
+}
+
+/// The sum is finite, and no other type holds it. In some order a partial sum overflows first: that
+/// infinity stays, or meets the other one and is NaN (range = "naive"). No order is finite.
+TEST(Vast, SumsNextToDoublesEndAreNarrowed) {
+  const double m = kLargest;
+  for (const std::vector<double>& x :
+       {std::vector<double>{m, m, -m, -m, -m}, {-2e-308, m, 1, m, -m, 0, -m, -m, -1}}) {
+    for (const char* type : {"f32", "f16", "bf16"}) {
+      narrowed("sum(x, cols)", type, kNaive, x, {-INFINITY, INFINITY, NAN}, {0, -3e4, 3e4});
+      narrowed("sum(x, cols)", type, kSafe, x, {-INFINITY}, {INFINITY, NAN, 0, -3e4});
+      narrowed("sum(x, cols) * 1e-260", type, kSafe, x, {-INFINITY}, {INFINITY, NAN, 0});
+      narrowed("sum(x, cols) * 1e-306", type, kSafe, x, {-179.76931}, {INFINITY, NAN, 0, -190});
+      narrowed("sum(x, cols) * 1e-306", type, kNaive, x, {-179.76931, INFINITY, -INFINITY, NAN},
+               {0, -190, 179});
+    }
+    narrowed("sum(x, cols)", "f64", kSafe, x, {-m}, {INFINITY, NAN, -1.79e308});
+    narrowed("sum(x, cols)", "f64", kNaive, x, {-m, INFINITY, -INFINITY, NAN}, {-1.79e308, m});
+  }
+  // +max alone overflows where two of it come first.
+  for (const double got : {double{INFINITY}, double{NAN}})
+    narrowed("sum(x, cols)", "f32", kNaive, {m, m, -m}, {INFINITY, got}, {0, 3e38, -3e38});
+  narrowed("sum(x, cols)", "f32", kSafe, {m, m, -m}, {INFINITY}, {-INFINITY, NAN, 0, 3e38});
+}
+
+TEST(Vast, SumsNextToDoublesEndAreConvertedAndCompared) {
+  const double m = kLargest;
+  const std::string saturate = "cast_overflow = \"saturate\"\n";
+  const std::vector<double> x{m, m, -m, -m, -m};
+  narrowed("cast(sum(x, cols), i8)", "i8", kSafe + saturate, x, {-128}, {127, 0, -127});
+  narrowed("cast(sum(x, cols), i8)", "i8", kNaive + saturate, x, {-128, 127}, {});
+  narrowed("quant(sum(x, cols), i8)", "i8", kSafe, x, {-128}, {127, 0, -127});
+  // A sum that rounds: its allowance and the value together leave double.
+  const std::vector<double> rounds{m / 3, m / 3, m / 3, -1e300};
+  narrowed("quant(sum(x, cols), i8)", "i8", kSafe, rounds, {127}, {-128, 0, 126});
+  narrowed("where(sum(x, cols) > 0, 1.5, 2.5)", "f32", kSafe, x, {2.5}, {1.5, INFINITY});
+  narrowed("where(sum(x, cols) > 0, 1.5, 2.5)", "f32", kNaive, x, {1.5, 2.5}, {3, INFINITY});
+  narrowed("max(sum(x, cols), 0)", "f32", kSafe, x, {0}, {1e-30, INFINITY, NAN});
+  narrowed("min(max(sum(x, cols), -448), 448)", "f32", kSafe, x, {-448}, {448, 0, NAN});
+  // Of what 640 bits do not hold the sign is known.
+  const std::vector<double> tiny{-2, -m, 2, 0, 1};
+  narrowed("max(sum(x, cols), 0)", "f64", kSafe, tiny, {0}, {1, 1e-30, INFINITY});
+  narrowed("min(sum(x, cols), 0)", "f64", kSafe, tiny, {-m}, {0, -1.79e308});
+}
+
+/// A factor or a term next to double's end: its size and its own error together leave double, which
+/// is no reason to judge nothing.
+TEST(Vast, WhatIsMadeOfSumsNextToDoublesEnd) {
+  const double m = kLargest;
+  const std::vector<double> x{m / 1.001, m / 3, m / 3, -m / 3, -m / 3, 1e300};
+  const double sum = m / 1.001 + 1e300;
+  narrowed("sum(x, cols) * 0.5", "f64", kSafe, x, {sum / 2}, {sum / 2 * 1.0001, INFINITY, NAN});
+  narrowed("sum(x, cols) * 1e-300", "f64", kSafe, x, {sum * 1e-300}, {sum * 1.0001e-300, NAN});
+  narrowed("0.25 * sum(x, cols)", "f32", kSafe, x, {INFINITY}, {0, -INFINITY, NAN});
+  narrowed("sum(x, cols) / 3", "f64", kSafe, x, {sum / 3}, {sum / 3 * 1.0001, INFINITY, NAN});
+  narrowed("sum(x, cols) / max(x, cols)", "f64", kSafe, x, {sum / (m / 1.001)},
+           {1.0001, INFINITY, NAN});
+  const std::vector<double> both{m, m / 3, -m, 1e300, m / 3};
+  const double rest = 2 * (m / 3) + 1e300;
+  for (const char* formula : {"sum(x, cols) + 3", "3 + sum(x, cols)"})
+    narrowed(formula, "f64", kSafe, both, {rest}, {rest * 1.0001, INFINITY, -INFINITY, NAN});
+  narrowed("3 - sum(x, cols)", "f64", kSafe, both, {-rest}, {-rest * 1.0001, INFINITY, NAN});
+  narrowed("sum(x, cols) - max(x, cols)", "f64", kNaive, both, {rest - m, INFINITY, -INFINITY, NAN},
+           {(rest - m) * 1.0001, 0, rest});
+}
+
+/// Scaled, a sum rounds as any other: what is made of it errs by that too. Its terms are exact in
+/// any order where they are multiples of 2^-53 of their magnitude (rule R11).
+TEST(Vast, SumsThatAreAddedScaledAreNoMoreExact) {
+  const std::vector<double> x{-1.7196879185550897e+308, 8.6943300863089105e+307,
+                              3.3824646801184572e+307, 1.1672768503973131e+308,
+                              1.3803889877052538e+307};
+  narrowed("exp(sum(x, cols) * -1e-307)", "f64", kNaive, x, {0.00035868246031133438, 0},
+           {0.0003586824, 0.00036, INFINITY, NAN});
+  const std::vector<double> exact{0x1p1023, 0x1p1023, -0x1p1023, -0x1.8p1022};
+  narrowed("sum(x, cols)", "f64", kSafe, exact, {0x1p1021},
+           {std::nextafter(0x1p1021, 0), std::nextafter(0x1p1021, kLargest), INFINITY});
+}
+
 /// Double-double knows no e^x so far from 0, and what it makes of it is no infinity.
 TEST(Vast, WhatIsNextToZeroIsLeftToTheLastTier) {
   judged(wide("exp(a) * b", -1e207, 1e207, 0, kNaive), Outcome::pass, "product");
