@@ -159,6 +159,13 @@ TEST(Codes, OfWholeNumbers) {
   EXPECT_EQ(found("cast(trunc(x * 1.5), i8)", -3.1), Found({-4}));
   EXPECT_EQ(found("cast(rint(x * 1.5), i8)", 3.1), Found({5}));
   EXPECT_EQ(found("cast(max(floor(x * 1.5 - 9), 0), i8)", 3.1), Found({0}));
+  // A kernel that flushes takes the floor of 0.
+  const auto floor_of = [](double got) {
+    const std::string policy = "nan = \"propagate\"\nsubnormals = \"flush\"";
+    return Judged("f32", kAll, "floor(x)", policy, {-1e-39})({round_to_bits(DType::f32, got)});
+  };
+  for (const double got : {-1.0, 0.0}) EXPECT_EQ(floor_of(got).outcome, Outcome::pass) << got;
+  for (const double got : {-2.0, 1.0}) EXPECT_EQ(floor_of(got).outcome, Outcome::mismatch) << got;
   const Found next_to_two = found("cast(floor(x * 1.5), i8)", 1.3333334);
   for (const int code : {1, 2})
     EXPECT_NE(std::find(next_to_two.begin(), next_to_two.end(), code), next_to_two.end()) << code;
