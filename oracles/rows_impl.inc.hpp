@@ -171,9 +171,11 @@ int mul(int n, In a, In b, bool exact, Out o) {
     const double am = a_size + a.e[i];
     const double bm = b_size + b.e[i];
     const double rounded = absolute(v) * half_ulp + tiny;
-    // A product with 0 or 1 is exact: weights e^0 of averages.
+    // A product with 0 or 1 is exact (weights e^0 of averages), and so is one without a residue.
     const bool unit = (a_size == 1) | (b_size == 1);
-    const double own = ((a.v[i] == 0) | (b.v[i] == 0) | unit) ? 0 : rounded;
+    const bool whole =
+        (product_residue(a.v[i], b.v[i], v) == 0) & (absolute(v) > kLeastWithResidue);
+    const double own = ((a.v[i] == 0) | (b.v[i] == 0) | unit | whole) ? 0 : rounded;
     any_odd |= bits_of(absolute(v) > kLeastWithResidue ? 0 : own);
     const double e = a.e[i] * bm + b.e[i] * am + own;
     const double s = larger(a.lo[i], a.hi[i]);

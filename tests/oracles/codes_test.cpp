@@ -188,6 +188,13 @@ TEST(Codes, PickOperandsElements) {
     wrong[k] = round_to_bits(DType::f32, 9);
     EXPECT_EQ(judged(wrong).outcome, Outcome::mismatch) << k;
   }
+  // (cols + 0.5) * 6 - 1 is 2, 8, ...: a whole number, of products that are exact.
+  const Judged whole("f32", kAll, "x[cols = min(cast(floor((cols + 0.5) * 6 - 1), i32), 7)]",
+                     "nan = \"propagate\"\n", x);
+  std::vector<uint64_t> third{round_to_bits(DType::f32, 3)};
+  third.resize(8, round_to_bits(DType::f32, 8));
+  EXPECT_EQ(whole(third).outcome, Outcome::pass);
+  EXPECT_EQ(whole(third).no_bound, 0);
 }
 
 /// The bytes that cast(x, type) may give under "wrap".
