@@ -167,8 +167,9 @@ class CaseJudge {
   /// limit of what a correct kernel gives: e^x beyond double's range, and its logarithm.
   bool short_of_limit(const Cell& c, const Open& open) const;
   Decision higher_decision(const Open& open);
-  /// Where a limit alone is known in the first tier and the last one knows the exact value: a finite
-  /// number is right near it, as far off, relatively, as the limit's deviation is.
+  /// Where a limit alone is known in the first tier and the last one knows the exact value: a
+  /// finite number is right near it, as far off, relatively, as the limit's deviation is; with
+  /// `range = "safe"` an infinity where that reaches it.
   std::optional<Decision> decide_vast(const Open& open, const Chunk& single);
   /// False: of e^x, x > 2^29, and what is made of it a limit alone is known, which may not decide.
   bool known_to_last_tier(const Open& open);

@@ -114,6 +114,11 @@ Cell CaseJudge::cell(const Open& open) const {
 }
 
 Decision CaseJudge::decided(const Cell& c, const Margins& m, const Open& open) const {
+  // What comes back into range is no infinity in a kernel that never leaves it: the last tier
+  // tells.
+  const bool stays = contract_.policy.range == RangePolicy::safe;
+  if (stays && std::isinf(c.value) && rows::limited(open.v, m.value_error, open.lo, open.hi))
+    return Decision::doubt;
   return root_->saturates ? decide_saturated(output_->dtype, c, m, open.lo, open.hi)
                           : decide(output_->dtype, c, m, open.lo, open.hi);
 }
@@ -170,8 +175,9 @@ std::optional<Decision> CaseJudge::decide_vast(const Open& open, const Chunk& si
   const bool from_below = std::isfinite(open.lo) && open.hi == HUGE_VAL;
   const bool from_above = std::isfinite(open.hi) && open.lo == HUGE_VAL;
   const bool last = options_.last_tier == Tier::multiprecision;
-  if (open.e != HUGE_VAL || !(from_below || from_above) || !std::isfinite(got.value) || !last)
-    return std::nullopt;
+  const bool stays = contract_.policy.range == RangePolicy::safe;
+  const bool judged = std::isfinite(got.value) || (stays && std::isinf(got.value));
+  if (open.e != HUGE_VAL || !(from_below || from_above) || !judged || !last) return std::nullopt;
   ExactTier& tier = *formula_.multiprecision;
   const Margins known = tier.margins(rows_, root_->node, single, got, open.lo, open.hi);
   if (known.nan || known.infinite != 0 || std::isinf(known.value_error)) return std::nullopt;

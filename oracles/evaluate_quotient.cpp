@@ -132,8 +132,12 @@ void NodeWork::hoisted_reciprocal() {
     if (std::fabs(a.v[ka]) <= spread && r.overflows) lo[k] = hi[k] = kNan;  // 0 x inf
     if (!std::isfinite(out_.v[k]) || dividend == 0) return;
     if (rows::vast_limit(out_.v[k], element(out_.e, k), lo[k], hi[k]) > 0) return;
-    const double top = std::fabs(out_.v[k]) + element(out_.e, k) + larger(lo[k], hi[k]);
-    const double own = r.relative * (1 + r.relative) * top + r.underflow * dividend;
+    // Scaled before they are added: next to double's end their sum may leave double.
+    const double factor = r.relative * (1 + r.relative);
+    double own = r.underflow == 0 ? 0 : r.underflow * dividend;
+    if (factor != 0)
+      own += factor * std::fabs(out_.v[k]) + factor * element(out_.e, k) +
+             factor * larger(lo[k], hi[k]);
     lo[k] = (lo[k] + own) * rows::kOutward;
     hi[k] = (hi[k] + own) * rows::kOutward;
     if (r.overflows) (out_.v[k] < 0 ? lo[k] : hi[k]) = kInfinity;

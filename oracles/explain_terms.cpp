@@ -4,7 +4,6 @@
 
 #include "oracles/accuracy_table.hpp"
 #include "oracles/explainer.hpp"
-#include "oracles/functions.hpp"
 #include "oracles/node_work.hpp"
 #include "oracles/number_text.hpp"
 
@@ -13,13 +12,6 @@ namespace assay {
 namespace {
 
 constexpr char kFlushed[] = ": a subnormal number may be flushed to 0";
-
-/// floor, rint, ...: rounds nothing.
-bool exact_function(const Node& n) {
-  if (n.op != Op::function) return false;
-  const FunctionInfo* found = find_function(n.text);
-  return found != nullptr && found->exact;
-}
 
 }  // namespace
 
@@ -101,7 +93,6 @@ std::string Explainer::term_name(const Node& n) const {
                brief(reciprocal_error(formula_.graph, n, settings_)) + " relative (R16)";
       return text + ": " + published_text(n);
     default:
-      if (exact_function(n)) return text + kFlushed;
       return text + ": " + published_text(n);
   }
 }
@@ -145,7 +136,6 @@ std::string Explainer::term_source(const Node& n) const {
       if (welford) return "docs/judging/welford.md";
       return "Chan, Golub & LeVeque 1983; docs/judging.md";
     default: {
-      if (exact_function(n)) return "R12";
       const auto table =
           accuracy_rows(n.op == Op::div ? "div" : n.text, settings_.arithmetic, settings_.math);
       return table.empty() ? "" : std::string(table.front().source);

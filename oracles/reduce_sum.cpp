@@ -54,6 +54,13 @@ SumShape Reducer::shape(int64_t n) const {
 JoiningSum Reducer::joining(const Row& row) const {
   const rows::RowSum s = terms_of(row);
   JoiningSum out{s.magnitude, s.lo, s.hi, 0};
+  if (!std::isfinite(s.magnitude)) {
+    for (int64_t k = 0; k < row.n; ++k)
+      if (std::isfinite(row.v[k]))
+        out.scaled +=
+            (std::fabs(row.v[k]) * JoiningSum::kScale + element(row.e, k) * JoiningSum::kScale) *
+            rows::kOutward;
+  }
   if (std::isfinite(s.v)) {
     out.quantum = exact(row, s) ? quantum_of(row) : 0;
     return out;
@@ -193,7 +200,9 @@ Element Reducer::mean(const Row& row) const {
   const double roundings = reciprocal(row.n) + (narrowed(s) ? others_.u * own_ : 0);
   // Each end errs by itself: one may be infinite.
   const auto rounded = [&](double by) {
-    double own = roundings == 0 ? 0 : roundings * (std::fabs(out.v) + out.e + by);
+    // Scaled before they are added: next to double's end their sum may leave double.
+    double own = 0;
+    if (roundings != 0) own = roundings * std::fabs(out.v) + roundings * out.e + roundings * by;
     if (narrowed(s)) own = own * (1 + others_.u) + others_.eta * own_;
     return (by + own) * rows::kOutward;
   };

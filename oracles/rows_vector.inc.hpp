@@ -394,10 +394,10 @@ int settle(int n, In x, const Rounding& r, double* lo, double* hi) {
     const Mask limited = (a.e == infinity) & ((a.lo == infinity) ^ (a.hi == infinity));
     const Vec known = limited ? zero : a.e;
     const auto rounded = [&](Vec by) {
-      return (by + (plain
-                        ? zero
-                        : u * (m + known + by) + vunderflow(m - known - wide, m + known + by, r))) *
-             kOutward;
+      // Scaled before they are added: next to double's end their sum may leave double.
+      const Vec own =
+          (u * m + u * known + u * by) + vunderflow(m - known - wide, m + known + by, r);
+      return (by + (plain ? zero : own)) * kOutward;
     };
     const Mask over_up = ~plain & (a.v + known + a.hi >= limit);
     const Mask over_down = ~plain & (known + a.lo - a.v >= limit);
