@@ -1,6 +1,7 @@
 #include <csignal>
 #include <iostream>
 
+#include "fuzz/freed_memory.hpp"
 #include "fuzz/program.hpp"
 #include "fuzz/program_name.hpp"
 #include "fuzz/stop_signals.hpp"
@@ -12,6 +13,7 @@ int main(int argc, char** argv) {
   for (const int signal : {SIGINT, SIGTERM}) {
     if (std::signal(signal, assay::end_at_once) == SIG_IGN) std::signal(signal, SIG_IGN);
   }
+  assay::keep_freed_memory();
   if (argc > 0) assay::set_program_name(argv[0]);
   return assay::run_program({argv + 1, argv + argc}, {std::cout, std::cerr});
 }
