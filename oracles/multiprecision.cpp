@@ -386,7 +386,8 @@ struct Multiprecision {
   }
   /// Error of a function in units: cancellation in expm1, log1p and argument reduction included.
   /// Most is lost by an angle: as many bits as it has before the point, and next to a multiple of
-  /// pi/2 some 62 more (of doubles; Muller et al., Handbook of Floating-Point Arithmetic, 11.2).
+  /// pi/2 some 61 more (of doubles; the nearest is 6381956970095103 x 2^797: Muller, Elementary
+  /// Functions, "Range reduction").
   static constexpr bool is_short = kDigits < kBits;
   static constexpr long double function_units = is_short ? 0x1p132L : 0x1p200L;
   static constexpr double largest_angle = is_short ? 0x1p60 : 0x1p128;
