@@ -5,6 +5,7 @@
 // reals have a file each.
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -181,9 +182,13 @@ class CaseJudge {
   /// The formula gives NaN where its definition's limit is what the kernel wrote (rule R5).
   bool limit_accepts(const Open& open);
   /// The formula gives NaN although no input is NaN: an all-masked row, 0/0 (rule R8).
-  bool empty_row_accepts(const Open& open);
+  bool empty_row_accepts(const Open& open, const std::vector<Open>& rejected);
+  /// NaN by the formula, and zero by the kernel.
+  bool looks_empty(const Open& open) const { return std::isnan(open.v) && cell(open).value == 0; }
   /// Among what the element is made from; what a `where` masks off is not.
   bool row_has_nan_or_infinity(const Open& open);
+  /// The same of all that look empty, at once: mostly none has any.
+  bool any_row_has_nan_or_infinity(const std::vector<Open>& rejected);
   /// Some maximum has nothing above -infinity, or what is divided by sums to 0, as the dividend.
   bool row_is_empty(const Open& open);
   /// Those of `rejected` that the reading rejects too.
@@ -212,6 +217,7 @@ class CaseJudge {
   std::vector<double> got_;
   std::vector<uint8_t> ok_;
   std::vector<Open> open_;
+  std::optional<bool> any_nan_;  ///< any_row_has_nan_or_infinity() of what was rejected last
   std::vector<Suspect> suspects_;
 };
 

@@ -152,14 +152,21 @@ Decision decide_higher(CaseState& state, int node, bool saturates, DType type, c
                        const Chunk& single, double lo, double hi) {
   if (accepts_anything(lo, hi)) return Decision::accepted;
   Decision decision = Decision::doubt;
-  for (const Tier tier : {Tier::double_double, Tier::multiprecision}) {
-    if (tier < state.options.first_tier || tier > state.options.last_tier) continue;
-    ExactTier& exact =
-        tier == Tier::double_double ? *state.formula.double_double : *state.formula.multiprecision;
+  const auto decided_by = [&](ExactTier& exact) {
     const Margins m = exact.margins(state.formula.rows, node, single, cell, lo, hi);
     decision = saturates ? decide_saturated(type, cell, m, lo, hi) : decide(type, cell, m, lo, hi);
-    if (decision != Decision::doubt) return decision;
-  }
+    return decision != Decision::doubt;
+  };
+  const JudgeOptions& options = state.options;
+  const auto allows = [&](Tier tier) {
+    return tier >= options.first_tier && tier <= options.last_tier;
+  };
+  if (allows(Tier::double_double) && decided_by(*state.formula.double_double)) return decision;
+  if (!allows(Tier::multiprecision)) return decision;
+  // Whoever starts in the last tier means all of its bits.
+  const bool shorter = options.first_tier != Tier::multiprecision;
+  if (shorter && decided_by(*state.formula.short_multiprecision)) return decision;
+  decided_by(*state.formula.multiprecision);
   return decision;
 }
 
@@ -201,8 +208,9 @@ void CaseJudge::count_accepted(const Open& open) {
 
 void CaseJudge::judge_rejected(const std::vector<Open>& rejected) {
   std::vector<Open> left;
+  any_nan_.reset();
   for (const Open& open : rejected)
-    if (!limit_accepts(open) && !empty_row_accepts(open)) left.push_back(open);
+    if (!limit_accepts(open) && !empty_row_accepts(open, rejected)) left.push_back(open);
   for (const Reading& reading : other_readings(state_))
     if (!left.empty()) left = judge_again(left, reading);
   for (const Open& open : left)
@@ -227,13 +235,31 @@ bool CaseJudge::limit_accepts(const Open& open) {
   return decision == Decision::accepted;
 }
 
-bool CaseJudge::empty_row_accepts(const Open& open) {
-  if (!std::isnan(open.v) || cell(open).value != 0) return false;
-  if (contract_.policy.empty == EmptyPolicy::nan || row_has_nan_or_infinity(open)) return false;
+bool CaseJudge::empty_row_accepts(const Open& open, const std::vector<Open>& rejected) {
+  if (!looks_empty(open) || contract_.policy.empty == EmptyPolicy::nan) return false;
+  if (any_row_has_nan_or_infinity(rejected) && row_has_nan_or_infinity(open)) return false;
   if (!row_is_empty(open)) return false;
   ++verdict_.widened;
   if (!contract_.policy.empty) ask(kAskEmpty);
   return true;
+}
+
+namespace {
+
+bool is_nan_or_infinity(double x) {
+  return std::isnan(x) || x > std::numeric_limits<double>::max();
+}
+
+}  // namespace
+
+bool CaseJudge::any_row_has_nan_or_infinity(const std::vector<Open>& rejected) {
+  if (any_nan_) return *any_nan_;
+  std::vector<int64_t> positions;
+  for (const Open& open : rejected)
+    if (looks_empty(open)) positions.push_back(open.at);
+  any_nan_ =
+      any_selected(formula_.graph, rows_, chunk_, root_->node, positions, is_nan_or_infinity);
+  return *any_nan_;
 }
 
 bool CaseJudge::row_has_nan_or_infinity(const Open& open) {
@@ -241,28 +267,37 @@ bool CaseJudge::row_has_nan_or_infinity(const Open& open) {
   const std::vector<int64_t> at = coordinates(open.place);
   const Chunk single = chunk_for(graph, rows_, *output_, at, std::vector<int64_t>(at.size(), 1));
   const Grid grid = grid_of(graph.nodes[static_cast<size_t>(root_->node)].dims, single);
-  return any_selected(
-      graph, rows_, single, root_->node, position_in(graph, grid, *output_, at),
-      [](double x) { return std::isnan(x) || x > std::numeric_limits<double>::max(); });
+  const int64_t position = position_in(graph, grid, *output_, at);
+  return any_selected(graph, rows_, single, root_->node, {&position, 1}, is_nan_or_infinity);
 }
 
 bool CaseJudge::row_is_empty(const Open& open) {
   const Graph& graph = formula_.graph;
   const std::vector<int64_t> at = coordinates(open.place);
   const Chunk single = chunk_for(graph, rows_, *output_, at, std::vector<int64_t>(at.size(), 1));
+  // Of what was evaluated for the whole chunk, the part that the element is made from.
   const auto any = [&](int node, auto holds) {
-    const Value& value = rows_.at(node, single);
-    return std::any_of(value.v, value.v + value.grid.size, holds);
+    const Value& value = rows_.at(node, chunk_);
+    const Grid part = grid_of(graph.nodes[static_cast<size_t>(node)].dims, single);
+    int64_t base = 0;
+    for (size_t d = 0; d < part.dims.size(); ++d)
+      base += (part.low[d] - value.grid.low[d]) * stride_along(value.grid, part.dims[d]);
+    bool found = false;
+    for_runs<1>(part, {&value.grid}, [&](int64_t, int64_t n, const auto& offset, const auto& step) {
+      for (int64_t k = 0; k < n; ++k) found |= holds(value.v[base + offset[0] + k * step[0]]);
+    });
+    return found;
   };
   const auto is_zero = [](double x) { return x == 0; };
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
     const Node& node = graph.nodes[id];
     const auto self = static_cast<int>(id);
+    const bool extremum = node.op == Op::max || node.op == Op::min;
+    const bool average = node.op == Op::mean || node.op == Op::var;
+    if (!extremum && !average && node.op != Op::div) continue;
     if (node.integral || !graph.feeds(self, root_->node)) continue;
     const double nothing = node.op == Op::max ? -HUGE_VAL : HUGE_VAL;
-    const bool extremum = node.op == Op::max || node.op == Op::min;
     if (extremum && any(self, [nothing](double x) { return x == nothing; })) return true;
-    const bool average = node.op == Op::mean || node.op == Op::var;
     const bool no_terms = std::any_of(node.reduced.begin(), node.reduced.end(), [&](int dim) {
       return rows_.extents()[static_cast<size_t>(dim)] == 0;
     });

@@ -20,11 +20,13 @@ struct CompiledFormula {
         rows(graph),
         overflows(graph),
         double_double(make_double_double_tier(graph)),
+        short_multiprecision(make_short_multiprecision_tier(graph)),
         multiprecision(make_multiprecision_tier(graph)) {}
   Graph graph;
   RowEvaluator rows;
   Overflows overflows;
   std::unique_ptr<ExactTier> double_double;
+  std::unique_ptr<ExactTier> short_multiprecision;
   std::unique_ptr<ExactTier> multiprecision;
 };
 

@@ -185,6 +185,7 @@ struct alignas(64) MicroOp {
   uint8_t read_bytes = 0;            ///< of an element of a and b when not all: 8-bit types
   ResultFormat result = ResultFormat::none;  ///< of a floating instruction: what `d` holds
   CompareFormat compared = CompareFormat::none;  ///< of a comparison: what `a` and `b` hold
+  Shuffle shuffle = Shuffle::none;
 };
 static_assert(sizeof(MicroOp) == 128);
 

@@ -86,7 +86,9 @@ class Executor : public RaceOwner {
   void exit_lanes(WarpState& warp, Group& group, uint32_t mask);
   void split_off(WarpState& warp, Group& group, uint32_t mask, int32_t pc);
   void end_rotation(int64_t waiting_blocks, int64_t most, int64_t& limit);
+  void fit(BlockState& block) const;
   void recycle(std::unique_ptr<BlockState> block);
+  void keep_few_blocks();
   int64_t budget() const;  ///< warp instructions that this launch may take
   int64_t block_number(int64_t index, int64_t count) const;
 
@@ -383,7 +385,8 @@ class Executor : public RaceOwner {
   int race_bytes_ = 0;                ///< of a lane in that access, a power of two
   AlignedBytes constants_;
   uint64_t constants_of_ = 0;           ///< Code::serial
-  std::array<int64_t, 6> tid_shape_{};  ///< block shape and only_thread that the free blocks have
+  BlockShape shape_{};                  ///< of the launch
+  uint64_t free_blocks_of_ = 0;         ///< Code::serial of the launch before
   std::array<const uint8_t*, 4> bases_{};
   struct Counted {
     const Module* module = nullptr;
