@@ -97,8 +97,9 @@ Decision decide_overflow(const FloatFormat& format, const Margins& m, int sign, 
   const double size = std::fabs(m.value);
   const bool near = size >= format.largest / 2 && size / 2 <= format.largest;
   const double left = near ? std::fabs(format.largest - size) : size;
-  const double error =
-      m.value_error + (near && reach == 0 ? 0 : (left + reach + half_ulp) * 0x1p-50);
+  // Scaled before they are added: the sum may leave double.
+  const double rounding = left * 0x1p-50 + reach * 0x1p-50 + half_ulp * 0x1p-50;
+  const double error = m.value_error + (near && reach == 0 ? 0 : rounding);
   // On the threshold itself the tie goes to the even neighbour: infinity, whose predecessor is odd,
   // but in e4m3, where 448 is even.
   const bool tie_is_finite = !format.has_infinity;
