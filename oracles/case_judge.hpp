@@ -46,6 +46,11 @@ const std::vector<OverflowSet>& overflow_sets(CaseState& state, int node, const 
 bool follows_overflow(const std::vector<OverflowSet>& sets, int64_t at, const FormulaRoot& root,
                       DType type, const Cell& got);
 
+/// Counts what an element that is judged by itself makes of its allowance, as the match of a whole
+/// box does: that it is weak, or the share that it used.
+void count_use(CaseState& state, const Tensor& output, double got, double v, double e, double lo,
+               double hi);
+
 /// Judges every output of a case.
 Verdict judge_case(CaseState& state);
 
@@ -167,8 +172,8 @@ class CaseJudge {
   /// limit of what a correct kernel gives: e^x beyond double's range, and its logarithm.
   bool short_of_limit(const Cell& c, const Open& open) const;
   Decision higher_decision(const Open& open);
-  /// Where a limit alone is known in the first tier and the last one knows the exact value: a finite
-  /// number is right near it, as far off, relatively, as the limit's deviation is.
+  /// Where a limit alone is known in the first tier and the last one knows the exact value: a
+  /// finite number is right near it, as far off, relatively, as the limit's deviation is.
   std::optional<Decision> decide_vast(const Open& open, const Chunk& single);
   /// False: of e^x, x > 2^29, and what is made of it a limit alone is known, which may not decide.
   bool known_to_last_tier(const Open& open);
