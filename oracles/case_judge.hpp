@@ -47,6 +47,11 @@ const std::vector<OverflowSet>& overflow_sets(CaseState& state, int node, const 
 bool follows_overflow(const std::vector<OverflowSet>& sets, int64_t at, const FormulaRoot& root,
                       DType type, const Cell& got);
 
+/// Counts what an element that is judged by itself makes of its allowance, as the match of a whole
+/// box does: that it is weak, or the share that it used.
+void count_use(CaseState& state, const Tensor& output, double got, double v, double e, double lo,
+               double hi);
+
 /// Judges every output of a case.
 Verdict judge_case(CaseState& state);
 

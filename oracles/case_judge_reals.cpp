@@ -63,11 +63,7 @@ void CaseJudge::match(const Value& value) {
   const rows::Kernels& kernels =
       settings_.kernels != nullptr ? *settings_.kernels : rows::kernels();
   to_doubles(kernels, output_->dtype, count_, bits_.data(), got_.data());
-  const FloatFormat format = format_of(output_->dtype);
-  const FloatFormat inside = format_of(settings_.arithmetic);
-  const rows::MatchFormat constants{format.unit_roundoff(), std::ldexp(1.0, format.min_exponent),
-                                    format.largest,
-                                    std::ldexp(settings_.flush ? 32.0 : 1.0, inside.min_exponent)};
+  const rows::MatchFormat constants = match_format(output_->dtype, settings_);
   const Grid out = output_grid();
   const int64_t base = position_in(formula_.graph, value.grid, *output_, *low_);
   ArgumentView view(value);
@@ -146,6 +142,17 @@ bool CaseJudge::short_of_limit(const Cell& c, const Open& open) const {
   const double inner = from_below ? open.lo : open.hi;
   const double limit = sign * open.v - inner - (std::fabs(open.v) + inner) * 0x1p-50;
   return sign * c.value + std::max(c.above, c.below) < limit;
+}
+
+void count_use(CaseState& state, const Tensor& output, double got, double v, double e, double lo,
+               double hi) {
+  const rows::Kernels& kernels =
+      state.settings.kernels != nullptr ? *state.settings.kernels : rows::kernels();
+  uint8_t ok = 0;
+  const rows::MatchTotals totals =
+      kernels.match(1, {&v, &e, &lo, &hi}, &got, match_format(output.dtype, state.settings), &ok);
+  state.tally.verdict.weak += totals.weak;
+  if (totals.share > 0) state.tally.used(output, totals.share);
 }
 
 Decision decide_higher(CaseState& state, int node, bool saturates, DType type, const Cell& cell,

@@ -73,7 +73,7 @@ struct Shape {
   /// Relative to sum|t|, as that of one sum (evaluate_reduction.cpp).
   double growth() const {
     const double most = std::max(0.0, terms - 1);
-    if (!tensor && depth >= most) return most * step_error;
+    if (!tensor) return rows::adding_error(depth, most, step_error);
     const double h = depth * step_error;
     return h <= 1 ? h * (1 + h) : kInfinity;
   }

@@ -6,6 +6,7 @@
 #include "oracles/explainer.hpp"
 #include "oracles/node_work.hpp"
 #include "oracles/number_text.hpp"
+#include "oracles/reducer.hpp"
 
 namespace assay {
 
@@ -51,6 +52,7 @@ std::string Explainer::term_name(const Node& n) const {
   const std::string text = node_text(n);
   const bool welford = settings_.variance == VarianceForm::welford;
   const int64_t depth = reduction_depth(settings_, formula_.graph, n, reduced_count(n));
+  const double division = division_error(settings_.arithmetic, settings_.math);
   switch (n.op) {
     case Op::settle:
       return "rounding of " + node_text(node(n.args[0])) + " to " + std::string(name(n.type)) +
@@ -80,12 +82,14 @@ std::string Explainer::term_name(const Node& n) const {
       if (welford)
         return text + ": Welford, " + std::to_string(depth) +
                " steps, each a few u of |x| and |x - mean|";
-      return text + ": " + std::to_string(depth) + " u sum|terms| / n, and the reciprocal of n";
+      return text + ": " + std::to_string(depth) + " u sum|terms| / n, and the reciprocal of n" +
+             (division == 1 ? "" : ", " + brief(division) + " u");
     case Op::var:
       if (welford)
         return text + ": Welford, " + std::to_string(depth) +
                " steps, and as many that move the means by a few u of |x| and |x - mean|";
-      return text + ": (" + std::to_string(depth) + " + 5) u var + delta^2";
+      return text + ": (" + std::to_string(depth) + " + " + brief(4 + division) +
+             ") u var + delta^2";
     case Op::div:
       if (reciprocal_serves(formula_.graph, n))
         return text + ": " + published_text(n) + ", or the reciprocal of the divisor taken once" +

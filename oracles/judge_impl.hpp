@@ -39,6 +39,9 @@ struct Judge::Impl {
 /// Settings of evaluation, `widen` off, for a case of a contract.
 EvaluationSettings settings_for(const Contract& contract, const Instance& instance);
 
+/// Constants of matching an output of `type`.
+rows::MatchFormat match_format(DType type, const EvaluationSettings& settings);
+
 /// The chunk that holds a box of an output: dimensions that the box does not fix, and those that a
 /// reduction runs over, in full.
 Chunk chunk_for(const Graph& graph, const RowEvaluator& rows, const Tensor& output,

@@ -46,7 +46,8 @@ Element Reducer::variance(const Row& row) const {
   const double var = out.v + out.e;
   const bool exact_mean = m.e == 0 && m.lo == 0 && m.hi == 0 && representable(m.v);
   const double delta = exact_mean ? 0 : larger(m.lo, m.hi) + u * (std::fabs(m.v) + m.e + m.hi);
-  const double relative = growth(row.n) + 5 * u;
+  // Two roundings of a difference, one of its square; the division, or a product with a reciprocal.
+  const double relative = growth(row.n) + (3 + division_ + 1) * u;
   const double from_terms = s.hi / n;
   double up = delta * delta + from_terms +
               relative * (var + delta * delta + from_terms) * (1 + 4 * relative);

@@ -468,7 +468,9 @@ MatchTotals match(int n, In x, const double* got, const MatchFormat& format, uin
     const Mask has_limit = (a.e == 1 / 0.0) & (a.lo != a.hi);
     const Mask is_weak = (wide > 0.25 * vlarger(vabs(a.v), splat(format.weak_floor))) & ~has_limit;
     const Mask counts = near & ~is_weak & (dev > 0);
-    const Vec over = vlarger(size - half, zero);
+    // Beyond a power of two, away from 0, the spacing is twice that before it.
+    const Vec beyond = vlarger(vpower_below(gm), splat(format.min_normal)) * format.half_scale;
+    const Vec over = vlarger(size - (vabs(a.v) > gm ? beyond : half), zero);
     const Vec used = counts ? over / dev : zero;
     share = vlarger(used, share);
     bad |= ~good;

@@ -67,6 +67,16 @@ TEST(Accept, OverflowOfWhatIsNearDoublesOwnEnd) {
   EXPECT_EQ(decided(DType::f64, infinity, most, 0, 0x1p971), Decision::accepted);
 }
 
+// -1.8e308 and an allowance beside it is no infinity of the other sign, in whatever type.
+TEST(Accept, AnInfinityIsFarFromDoublesOtherEnd) {
+  const double most = std::numeric_limits<double>::max();
+  for (const DType type : {DType::f16, DType::f32, DType::f64})
+    for (const double sign : {1.0, -1.0})
+      EXPECT_EQ(decided(type, round_to_bits(type, sign * HUGE_VAL), -sign * most, 1.5e294, 1.5e294),
+                Decision::rejected)
+          << sign;
+}
+
 TEST(Accept, NanAndInfinityAreTheirOwn) {
   const uint64_t nan = round_to_bits(DType::f32, NAN);
   const uint64_t infinity = round_to_bits(DType::f32, INFINITY);
