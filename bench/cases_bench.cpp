@@ -7,6 +7,7 @@
 
 #include "devices/device.hpp"
 #include "fuzz/check_case.hpp"
+#include "fuzz/freed_memory.hpp"
 #include "generators/generate.hpp"
 
 namespace assay {
@@ -15,6 +16,7 @@ namespace {
 struct Softmax {
   /// Without `properties` no case is compared with a second run, nor made larger for one.
   explicit Softmax(bool properties) {
+    keep_freed_memory();  // as the programs do
     if (!properties) contract.properties.clear();
   }
   Contract contract =

@@ -48,6 +48,15 @@ struct WideInputs {
 /// its line of the contract; without a place for a number of mantissas that is too large.
 InputSpace input_space(const Contract& contract, const Variant& variant, const WideInputs& wide);
 
+/// Knobs that shape the launch alone: its grid, block or shared memory depends on them, and with
+/// these which sizes there are and which block owns what, but neither the program nor its arguments
+/// nor the formula. An input has one value by one code under all of them. (exhaust_variants.cpp)
+std::vector<std::string> launch_knobs(const Contract& contract);
+/// Of variants that differ in `knobs` only, the one that admits the largest case; all others as
+/// they are.
+std::vector<Variant> without_knobs(const Contract& contract, const std::vector<std::string>& knobs,
+                                   const WideInputs& wide, const std::vector<Variant>& variants);
+
 /// The largest case whose elements are inputs first, first + 1, ... of the space, at most `count`
 /// of them. Throws InputError when the contract admits none, with the reason.
 Case space_case(const Contract& contract, const InputSpace& space, int64_t first, int64_t count);
@@ -173,6 +182,17 @@ struct ExhaustUnit {
   int64_t first = 0;
   int64_t count = 0;
 };
+/// Inputs of a unit, the last of a space may have fewer: less than a second of work, which is what
+/// an interruption may cost.
+inline constexpr int64_t kUnitInputs = int64_t{1} << 20;
+int64_t count_units(const InputSpace& space);
+
+/// The order in which the units of a space run, so that those done at any moment lie all over it:
+/// the i-th is number i * step mod `units`. The step has no common divisor with `units`, so that
+/// each comes once, and their quotient's continued fraction has small terms, like the golden
+/// ratio's: the units done then lie nearly evenly (D. E. Knuth, The Art of Computer Programming 3,
+/// 6.4, Theorem S and Fibonacci hashing). The order is the same in every run. (exhaust_space.cpp)
+int64_t scatter_step(int64_t units);
 
 struct UnitResult {
   ExhaustUnit unit;
@@ -281,6 +301,8 @@ struct ExhaustReport {
 
 std::string exhaust_text(const ExhaustReport& report);
 std::string exhaust_json(const std::vector<ExhaustReport>& reports, double seconds);
+/// For the formats of CI systems: the findings, and one suite a kernel.
+Report ci_report(const std::vector<ExhaustReport>& reports);
 /// Of several kernels: findings, then nothing judged, then skipped.
 Exit exit_of(const std::vector<ExhaustReport>& reports);
 std::string exhaust_svg(const ExhaustReport& report);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <deque>
 #include <filesystem>
 #include <iterator>
 #include <mutex>
@@ -27,8 +28,6 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr size_t kMostVariants = 4096;
-/// A unit of inputs: less than a second of work, which is what an interruption may cost.
-constexpr int64_t kUnitInputs = int64_t{1} << 20;
 
 std::string plain_name(std::string text) {
   for (char& c : text) {
@@ -55,11 +54,20 @@ class ExhaustRun {
     list_spaces();
   }
 
+  /// Before any kernel runs. Throws InputError where results could not be written, or are those of
+  /// something else.
+  void open_folder() {
+    if (options_.out.empty()) {
+      check_folder(folder_);  // made for a finding
+    } else {
+      make_folder(folder_);
+      check_folder(findings_folder());
+    }
+    journal_.emplace(options_.out.empty() ? "" : folder_ + "/journal.jsonl", identity());
+  }
+
   ExhaustReport run() {
     const auto start = limits_.spent();
-    if (!options_.out.empty()) make_folder(folder_);
-    ExhaustJournal journal(options_.out.empty() ? "" : folder_ + "/journal.jsonl", identity());
-    journal_ = &journal;
     take_known();
     list_pending();
     run_workers(worker_count(options_), [&](int worker) { work(worker); });
@@ -77,7 +85,7 @@ class ExhaustRun {
     const bool gpu = options_.device == "cuda";
     const WideInputs wide{options_.mantissas, options_.whole || (gpu && options_.mantissas == 0)};
     std::optional<InputError> first;
-    for (const Variant& variant : chosen_variants(contract_, options_.only, kMostVariants)) {
+    for (const Variant& variant : variants(wide)) {
       try {
         spaces_.push_back(input_space(contract_, variant, wide));
       } catch (const InputError& error) {
@@ -90,6 +98,29 @@ class ExhaustRun {
       }
     }
     if (spaces_.empty() && first) throw InputError(*first);
+  }
+
+  /// The variants of --only; of those that differ in the launch's shape alone one, unless --only
+  /// names the knob that shapes it.
+  std::vector<Variant> variants(const WideInputs& wide) {
+    const std::vector<Variant> chosen = chosen_variants(contract_, options_.only, kMostVariants);
+    std::vector<std::string> knobs = launch_knobs(contract_);
+    std::erase_if(knobs, [&](const std::string& knob) {
+      return std::any_of(options_.only.begin(), options_.only.end(),
+                         [&](const std::string& one) { return one.starts_with(knob + "="); });
+    });
+    std::vector<Variant> run = without_knobs(contract_, knobs, wide, chosen);
+    if (run.size() == chosen.size()) return run;
+    std::string names, options;
+    for (const std::string& knob : knobs) {
+      names += (names.empty() ? "" : ", ") + knob;
+      options += " --only " + knob + "=VALUE";
+    }
+    const int64_t left = std::ssize(chosen) - std::ssize(run);
+    notes_.push_back("not run: " + counted(left, "variant") + " that " +
+                     (left == 1 ? "differs" : "differ") + " from those above in " + names +
+                     " alone, which shapes the launch and nothing else;" + options + " runs one");
+    return run;
   }
 
   /// What must be alike for results to be continued: what the contract says, not how it is written.
@@ -120,6 +151,7 @@ class ExhaustRun {
       const auto found = by_text.find({result.variant, result.space});
       if (found == by_text.end()) continue;  // not among --only, or of other --mantissas
       result.unit.variant = found->second;
+      check_unit(result.unit);
       if (!programs.contains(found->second)) {
         programs[found->second] = current_program(spaces_[found->second]);
       }
@@ -145,7 +177,24 @@ class ExhaustRun {
     }
   }
 
+  /// A result of the journal has to be of a unit as they are made here: what is left is told by
+  /// their first inputs.
+  void check_unit(const ExhaustUnit& unit) const {
+    const int64_t size = spaces_[unit.variant].size;
+    if (unit.first >= 0 && unit.first < size && unit.first % kUnitInputs == 0 &&
+        unit.count == std::min(kUnitInputs, size - unit.first))
+      return;
+    throw InputError({folder_ + "/journal.jsonl"},
+                     "a result of inputs " + std::to_string(unit.first) + " to " +
+                         std::to_string(unit.first + unit.count - 1) + ": expected units of " +
+                         std::to_string(kUnitInputs) + " inputs: give another --out, or delete " +
+                         "the file");
+  }
+
   std::string older_folder() const { return folder_ + "/older"; }
+  std::string findings_folder() const {
+    return folder_ + (options_.out.empty() ? "" : "/findings");
+  }
 
   /// Moves the cases of an older source out of findings/, but for those that a result of this one
   /// has written again. True: there were some.
@@ -169,13 +218,17 @@ class ExhaustRun {
     return any;
   }
 
+  /// The variants take turns, each in its own scattered order.
   void list_pending() {
     int64_t most = 0;
-    for (const InputSpace& space : spaces_) most = std::max(most, space.size);
-    for (int64_t first = 0; first < most; first += kUnitInputs) {
+    for (const InputSpace& space : spaces_) most = std::max(most, count_units(space));
+    for (int64_t turn = 0; turn < most; ++turn) {
       for (size_t v = 0; v < spaces_.size(); ++v) {
+        const int64_t units = count_units(spaces_[v]);
+        if (turn >= units) continue;
+        const int64_t first = turn * scatter_step(units) % units * kUnitInputs;
         const int64_t count = std::min(kUnitInputs, spaces_[v].size - first);
-        if (count > 0 && !results_.contains({v, first})) pending_.push_back({v, first, count});
+        if (!results_.contains({v, first})) pending_.push_back({v, first, count});
       }
     }
   }
@@ -215,12 +268,13 @@ class ExhaustRun {
     std::vector<Finding> fresh;
     for (Finding& finding : result.findings) {
       if (filed_.contains({result.unit.variant, finding.identity()})) continue;
-      const std::string folder = folder_ + (options_.out.empty() ? "" : "/findings");
+      const std::string folder = findings_folder();
       make_folder(folder);
       const std::string variant = plain_name(result.variant);
       const std::string path =
           folder + "/" + variant + (variant.empty() ? "" : "-") + slug(finding) + ".case";
-      finding.the_case.comments = finding_comments("found by `assay exhaust`", finding);
+      finding.the_case.comments =
+          finding_comments("found by `assay exhaust" + device_flag(options_.device) + "`", finding);
       write_file(path, print_case(finding.the_case));
       result.case_files.push_back(path);
       fresh.push_back(std::move(finding));
@@ -288,7 +342,7 @@ class ExhaustRun {
   std::vector<InputSpace> spaces_;
   std::vector<VariantResult> left_out_;
   std::vector<std::string> notes_;
-  ExhaustJournal* journal_ = nullptr;
+  std::optional<ExhaustJournal> journal_;
   std::vector<ExhaustUnit> pending_;
   std::atomic<size_t> next_{0};
   std::atomic<bool> failed_{false};
@@ -296,37 +350,6 @@ class ExhaustRun {
   std::map<std::pair<size_t, int64_t>, UnitResult> results_;  ///< by variant and first input
   std::set<std::pair<size_t, std::string>> filed_;
 };
-
-/// For the formats of CI systems: the findings, and one suite a kernel.
-Report ci_report(const std::vector<ExhaustReport>& reports) {
-  Report out;
-  out.command = Command::exhaust;
-  for (const ExhaustReport& report : reports) {
-    KernelReport kernel;
-    kernel.kernel = report.kernel;
-    kernel.contract = report.contract;
-    kernel.variants_total = report.variants_total;
-    for (const VariantResult& variant : report.variants) {
-      // A variant that was left out is a case skipped; one that the device does not support ran
-      // one.
-      kernel.cases += variant.cases + (variant.left_out ? 1 : 0);
-      if (!variant.skipped.empty()) ++kernel.skipped[variant.skipped];
-      kernel.judged += variant.judged();
-      if (variant.skipped.empty() && variant.ran > 0) {
-        kernel.variants.insert(variant.space.variant.text());
-      }
-      kernel.seconds += variant.seconds;
-      for (const UnitResult& unit : variant.with_findings) {
-        for (size_t i = 0; i < unit.findings.size(); ++i) {
-          out.findings.push_back(report.filed(unit, i));
-        }
-      }
-    }
-    out.seconds += report.seconds;
-    out.kernels.push_back(std::move(kernel));
-  }
-  return out;
-}
 
 void write_results(const ExhaustReport& report, const std::string& folder) {
   write_file(folder + "/report.txt", exhaust_text(report));
@@ -343,8 +366,10 @@ Exit run_exhaust(const Options& options, Streams streams) {
   Limits limits;
   limits.seconds = options.seconds;
   std::vector<ExhaustReport> reports;
-  for (const ContractPtr& contract : contracts) {
-    ExhaustRun run(options, *contract, limits);
+  std::deque<ExhaustRun> runs;
+  for (const ContractPtr& contract : contracts) runs.emplace_back(options, *contract, limits);
+  for (ExhaustRun& run : runs) run.open_folder();
+  for (ExhaustRun& run : runs) {
     reports.push_back(run.run());
     if (!options.out.empty()) {
       write_results(reports.back(), run.folder());

@@ -119,8 +119,38 @@ FiledFinding ExhaustReport::filed(const UnitResult& unit, size_t finding) const 
   filed.finding = unit.findings[finding];
   filed.case_file = unit.case_files[finding];
   filed.contract = contract;
-  if (device != "ptx") filed.flags = " --device " + device;
+  filed.device = device;
   return filed;
+}
+
+Report ci_report(const std::vector<ExhaustReport>& reports) {
+  Report out;
+  out.command = Command::exhaust;
+  for (const ExhaustReport& report : reports) {
+    KernelReport kernel;
+    kernel.kernel = report.kernel;
+    kernel.contract = report.contract;
+    kernel.variants_total = report.variants_total;
+    for (const VariantResult& variant : report.variants) {
+      // A variant that was left out is a case skipped; one that the device does not support ran
+      // one.
+      kernel.cases += variant.cases + (variant.left_out ? 1 : 0);
+      if (!variant.skipped.empty()) ++kernel.skipped[variant.skipped];
+      kernel.judged += variant.judged();
+      if (variant.skipped.empty() && variant.ran > 0) {
+        kernel.variants.insert(variant.space.variant.text());
+      }
+      kernel.seconds += variant.seconds;
+      for (const UnitResult& unit : variant.with_findings) {
+        for (size_t i = 0; i < unit.findings.size(); ++i) {
+          out.findings.push_back(report.filed(unit, i));
+        }
+      }
+    }
+    out.seconds += report.seconds;
+    out.kernels.push_back(std::move(kernel));
+  }
+  return out;
 }
 
 Exit exit_of(const std::vector<ExhaustReport>& reports) {

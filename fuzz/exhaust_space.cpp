@@ -1,6 +1,9 @@
 // Which inputs there are, and the cases that hold them.
 #include <algorithm>
+#include <numeric>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 #include "fuzz/exhaust.hpp"
 #include "fuzz/text_table.hpp"
@@ -127,7 +130,34 @@ ValueRecipe recipe_for(const OperandSpace& space, int64_t first, int64_t each) {
   return recipe;
 }
 
+/// The largest term of the continued fraction of step / units, without its whole part.
+int64_t largest_term(int64_t step, int64_t units) {
+  int64_t largest = 0;
+  for (int64_t a = units, b = step; b != 0; std::tie(a, b) = std::pair(b, a % b))
+    largest = std::max(largest, a / b);
+  return largest;
+}
+
 }  // namespace
+
+int64_t count_units(const InputSpace& space) {
+  return (space.size + kUnitInputs - 1) / kUnitInputs;
+}
+
+int64_t scatter_step(int64_t units) {
+  constexpr double kGolden = 0.61803398874989485;
+  // How far from the golden ratio's own step one with smaller terms is looked for.
+  constexpr int64_t kAround = 32;
+  const auto near = static_cast<int64_t>(kGolden * static_cast<double>(units));
+  int64_t best = 1;
+  for (int64_t away = 0; away <= kAround; ++away) {
+    for (const int64_t step : {near + away, near - away}) {
+      if (step < 1 || step >= units || std::gcd(step, units) != 1) continue;
+      if (best == 1 || largest_term(step, units) < largest_term(best, units)) best = step;
+    }
+  }
+  return best;
+}
 
 bool InputSpace::sampled() const {
   return std::any_of(operands.begin(), operands.end(),

@@ -314,7 +314,6 @@ Report Overnight::report() const {
     if (const auto at = cases_.find(contract->name); at != cases_.end()) kernel.cases = at->second;
     if (const auto at = spent_.find(contract->name); at != spent_.end())
       kernel.seconds = at->second;
-    if (kernel.variants.empty()) kernel.variants = corpus_variants(folders_, contract->name);
     if (const auto at = errors_.find(contract->name); at != errors_.end())
       kernel.error = at->second;
     if (kernel.cases == 0 && !kernel.error)
@@ -337,6 +336,7 @@ Report Overnight::report() const {
     for (const std::string& file : files) {
       try {
         filed.push_back(read_finding(file, *contract));
+        filed.back().device = options_.device;  // those that it no longer shows have been set aside
       } catch (const InputError&) {
         // `damaged_files` has named it.
       }
@@ -350,6 +350,7 @@ Report Overnight::report() const {
     filed.finding = {fault.kernel, "fault", "fault", "", 0, fault.message, {}};
     filed.case_file = fault.case_file;
     filed.contract = contract(fault.kernel).path;
+    filed.device = options_.device;
     report.findings.push_back(std::move(filed));
   }
   return report;

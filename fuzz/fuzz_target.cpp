@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "fuzz/freed_memory.hpp"
 #include "fuzz/options.hpp"
 #include "fuzz/target.hpp"
 
@@ -42,6 +43,7 @@ Target& fuzz_target() { return *target; }
 }  // namespace assay
 
 int LLVMFuzzerInitialize(int* argc, char*** argv) {
+  assay::keep_freed_memory();
   return guarded([&] {
     static std::vector<std::string> arguments;
     static std::vector<char*> pointers;

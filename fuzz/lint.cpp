@@ -87,6 +87,8 @@ UsedNames names_used(const Contract& contract) {
   for (const NamedExpr& relation : contract.require) add_names(relation.expr, used.in_numbers);
   for (const Ownership& owner : contract.owns) add_names(owner.relation, used.in_numbers);
   add_names(contract.accuracy.depth, used.in_numbers);
+  for (const NamedExpr& depth : contract.accuracy.depth_along)
+    add_names(depth.expr, used.in_numbers);
   add_names(contract.accuracy.online, used.in_numbers);
   add_braced(contract.source.entry, used.in_entries);
   for (const LaunchSpec& launch : contract.launches) {
@@ -98,21 +100,6 @@ UsedNames names_used(const Contract& contract) {
     add_braced(launch.entry, used.in_entries);
   }
   return used;
-}
-
-/// Words of the source and of the headers that it includes; empty when there is no source text.
-std::set<std::string> source_words(const Contract& contract) {
-  std::error_code ignored;
-  if (contract.source.language == Language::torch ||
-      !std::filesystem::is_regular_file(contract.source.path, ignored)) {
-    return {};
-  }
-  std::string text = assay::read_text(contract.source.path, contract.source.where);
-  for (const IncludedFile& file :
-       included_files(contract.source.path, text, contract.source.include)) {
-    text += "\n" + file.text;
-  }
-  return words_of(text);
 }
 
 /// Value of a relation when only one size is known: nullopt when it needs more.
@@ -178,6 +165,20 @@ std::set<std::string> marked_operands(const Contract& contract, const std::strin
     names.insert(line.substr(name, line.find(',', name) - name));
   }
   return names;
+}
+
+std::set<std::string> source_words(const Contract& contract) {
+  std::error_code ignored;
+  if (contract.source.language == Language::torch ||
+      !std::filesystem::is_regular_file(contract.source.path, ignored)) {
+    return {};
+  }
+  std::string text = assay::read_text(contract.source.path, contract.source.where);
+  for (const IncludedFile& file :
+       included_files(contract.source.path, text, contract.source.include)) {
+    text += "\n" + file.text;
+  }
+  return words_of(text);
 }
 
 std::vector<Lint> unused_parts(const Contract& contract) {

@@ -25,6 +25,9 @@ std::vector<Lint> questions_in(const std::string& text, const std::string& path)
 /// Operands of comments such as "# unread: x, why", `mark` being "# unread: ".
 std::set<std::string> marked_operands(const Contract& contract, const std::string& mark);
 
+/// Words of the source and of the headers that it includes; empty when there is no source text.
+std::set<std::string> source_words(const Contract& contract);
+
 /// Operands, sizes, derived values, types, flags, knobs and `owns` that nothing uses, but operands
 /// of lines
 /// "# unread: x, why". A knob, flag or type

@@ -20,7 +20,8 @@ enum class Exit : int {
   bad_input = 2,      ///< bad usage or input; one line on stderr
   missing = 3,        ///< a device or dependency is not there
   skipped = 4,        ///< some cases skipped as unsupported, none failed
-  interrupted = 130,  ///< ended by SIGINT or SIGTERM without a finding; 128 + SIGINT, as shells say
+  /// Ended by SIGINT, SIGTERM or SIGHUP without a finding; 128 + SIGINT, as shells say.
+  interrupted = 130,
 };
 
 inline constexpr uint64_t kDefaultSeed = 20240229;  ///< any fixed number serves

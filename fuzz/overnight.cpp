@@ -187,19 +187,6 @@ void book_slice(KernelState& kernel, double seconds, int64_t kept) {
   kernel.recent_rate = kernel.recent_rate / 2 + rate / 2;
 }
 
-std::set<std::string> corpus_variants(const FuzzFolders& folders, const std::string& kernel) {
-  std::set<std::string> variants;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folders.corpus(kernel), ignored)) {
-    try {
-      variants.insert(load_case(entry.path()).variant().text());
-    } catch (const InputError&) {
-      // `damaged_files` names it.
-    }
-  }
-  return variants;
-}
-
 int64_t files_in(const std::string& folder) {
   std::error_code ignored;
   int64_t count = 0;

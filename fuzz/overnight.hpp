@@ -76,9 +76,6 @@ std::string next_kernel(const FuzzState& state, const std::map<std::string, int>
 /// Books a slice of `seconds` that gave `kept` inputs.
 void book_slice(KernelState& kernel, double seconds, int64_t kept);
 
-/// The variants of a kernel's inputs in the corpus, as text: those that the run has reached.
-std::set<std::string> corpus_variants(const FuzzFolders& folders, const std::string& kernel);
-
 int64_t files_in(const std::string& folder);
 int64_t bytes_below(const std::string& folder);
 

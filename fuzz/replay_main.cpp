@@ -10,9 +10,11 @@
 // skipped.
 #include <iostream>
 
+#include "fuzz/freed_memory.hpp"
 #include "fuzz/options.hpp"
 #include "fuzz/replay.hpp"
 
 int main(int argc, char** argv) {
+  assay::keep_freed_memory();
   return static_cast<int>(assay::run_replay({argv + 1, argv + argc}, std::cout, std::cerr));
 }

@@ -319,13 +319,18 @@ Exit Report::exit() const {
 
 namespace {
 
-/// The case, and its contract where `repro` would not find it by itself.
+/// The case, its contract where `repro` would not find it by itself, and the device.
 std::string arguments_of(const FiledFinding& filed) {
   const bool ours = filed.contract.starts_with(std::string(ASSAY_SOURCE_DIR) + "/");
-  return shell_word(filed.case_file) + (ours ? "" : " --contract " + shell_word(filed.contract));
+  return shell_word(filed.case_file) + (ours ? "" : " --contract " + shell_word(filed.contract)) +
+         device_flag(filed.device);
 }
 
 }  // namespace
+
+std::string device_flag(const std::string& device) {
+  return device == "ptx" ? "" : " --device " + device;
+}
 
 std::string repro_command(const FiledFinding& filed) {
   if (filed.case_file.empty()) return "";

@@ -126,6 +126,7 @@ struct FiledFinding {
   /// "stored at the same line", "not stored either", "of the same origin".
   std::string with_above;
   std::string flags;  ///< that `repro` needs to show it, " --fmad off"; usually ""
+  std::string device = "ptx";  ///< on which it showed: what repeats it runs there too
 };
 
 /// One pair of `score`.
@@ -224,7 +225,11 @@ void note_properties(const Contract& contract, KernelReport& kernel);
 /// them nothing is proven. Without those that have an error.
 std::vector<std::string> unproven(const Report& report);
 
-/// How to repeat a finding, and how to make its case smaller, to be typed in a shell.
+/// " --device cuda"; "" for the emulator, which commands take when none is named.
+std::string device_flag(const std::string& device);
+
+/// How to repeat a finding, and how to make its case smaller, to be typed in a shell: on the device
+/// that showed it.
 std::string repro_command(const FiledFinding& filed);
 std::string shrink_command(const FiledFinding& filed);
 

@@ -51,8 +51,7 @@ OpenedCase open_case(const Options& options) {
 std::string repeat_command(const Options& options) {
   return program_name() + " repro " + shell_word(options.file) +
          (options.contract.empty() ? "" : " --contract " + shell_word(options.contract)) +
-         (options.device == "ptx" ? "" : " --device " + options.device) +
-         repro_flags(options.adversarial, options.contraction);
+         device_flag(options.device) + repro_flags(options.adversarial, options.contraction);
 }
 
 /// Who found it, as the larger case says; all else as the smaller one shows it.
@@ -96,6 +95,7 @@ Exit run_repro(const Options& options, Streams streams) {
   for (const Finding& finding : result.findings) {
     FiledFinding filed{finding, options.file, opened.contract->path};
     filed.flags = repro_flags(options.adversarial, options.contraction);
+    filed.device = options.device;
     opened.checker->locate(result, filed.finding);
     if (!report.findings.empty()) filed.with_above = "in the same case";
     report.findings.push_back(std::move(filed));

@@ -11,6 +11,7 @@
 
 #include "fuzz/fuzz_target.hpp"
 #include "fuzz/options.hpp"
+#include "fuzz/stop_signals.hpp"
 #include "fuzz/target.hpp"
 
 namespace {
@@ -104,8 +105,7 @@ void loop(const Settings& settings) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
+  assay::handle_stop_signals(on_signal);
   LLVMFuzzerInitialize(&argc, &argv);
   try {
     loop(parse(argc, argv));

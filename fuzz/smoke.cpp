@@ -228,6 +228,7 @@ void file_unjudged(const Options& options, const std::vector<ContractPtr>& contr
     filed.finding.kernel = contracts[kernel]->name;
     filed.case_file = path;
     filed.contract = contracts[kernel]->path;
+    filed.device = options.device;
     tally.kernels[kernel].notes.insert("the first case not judged (" + reason +
                                        "): " + repro_command(filed));
   }
@@ -251,11 +252,12 @@ void file_findings(const Options& options, const FindingSet& findings,
     ShrinkResult smaller = shrink(checker, entry.finding, limits);
     smaller.the_case.comments =
         finding_comments("found by `assay smoke --seed " + std::to_string(options.seed) +
-                             "`, case " + std::to_string(entry.order),
+                             device_flag(options.device) + "`, case " + std::to_string(entry.order),
                          smaller.finding);
     FiledFinding one{smaller.finding,
                      out_name(options, contract) + "/" + slug(entry.finding) + ".case",
                      contract.path, entry.seen};
+    one.device = options.device;
     one.shrunk = smaller.fixpoint;
     one.cause = first_cause(checker.check(smaller.the_case), smaller.finding);
     if (!try_write(one.case_file, print_case(smaller.the_case), report)) one.case_file.clear();

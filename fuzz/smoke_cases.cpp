@@ -36,6 +36,10 @@ size_t SmokeCases::kernel_at(int64_t order) const {
   return with_cases_[static_cast<uint64_t>(order - covering()) % with_cases_.size()];
 }
 
+int64_t SmokeCases::round_of(int64_t order) const {
+  return std::max<int64_t>(order - covering(), 0) / static_cast<int64_t>(with_cases_.size());
+}
+
 SmokeCases::Item SmokeCases::at(int64_t order) const {
   if (order < covering()) {
     Item item = covering_[static_cast<size_t>(order)];
@@ -43,7 +47,7 @@ SmokeCases::Item SmokeCases::at(int64_t order) const {
     return item;
   }
   const size_t kernel = kernel_at(order);
-  const uint64_t round = static_cast<uint64_t>(order - covering()) / with_cases_.size();
+  const auto round = static_cast<uint64_t>(round_of(order));
   const Seed seed{case_seed(seed_, contracts_[kernel]->name, round)};
   return {kernel, order, generate_case(*contracts_[kernel], seed)};
 }

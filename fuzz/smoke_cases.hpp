@@ -30,6 +30,8 @@ class SmokeCases {
 
   int64_t covering() const { return static_cast<int64_t>(covering_.size()); }
   size_t kernel_at(int64_t order) const;  ///< index in `contracts`
+  /// How many generated cases of the same kernel come before this one.
+  int64_t round_of(int64_t order) const;
   /// Throws InputError for one that cannot be made.
   Item at(int64_t order) const;
 

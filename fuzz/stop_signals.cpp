@@ -20,18 +20,25 @@ void on_signal(int signal) {
 
 }  // namespace
 
+void handle_stop_signals(void (*handler)(int)) {
+  struct sigaction action = {};
+  action.sa_handler = handler;
+  for (const int signal : kStopSignals) {
+    struct sigaction old = {};
+    sigaction(signal, nullptr, &old);
+    if (old.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);
+  }
+}
+
 StopSignals::StopSignals() {
   stop_asked = 0;
-  struct sigaction action = {};
-  action.sa_handler = on_signal;
-  sigaction(SIGINT, &action, &old_int_);
-  sigaction(SIGTERM, &action, &old_term_);
+  for (size_t i = 0; i < old_.size(); ++i) sigaction(kStopSignals[i], nullptr, &old_[i]);
+  handle_stop_signals(on_signal);
 }
 
 StopSignals::~StopSignals() {
   stop_asked = 0;
-  sigaction(SIGINT, &old_int_, nullptr);
-  sigaction(SIGTERM, &old_term_, nullptr);
+  for (size_t i = 0; i < old_.size(); ++i) sigaction(kStopSignals[i], &old_[i], nullptr);
 }
 
 bool StopSignals::asked() { return stop_asked != 0; }

@@ -78,6 +78,14 @@ bool suits(const ValueClassInfo& info, const OperandSpec& operand, DType type) {
   return is_floating(type) ? info.for_floating : info.for_integer;
 }
 
+/// True when the case computes something: a variant or a value class that only empty outputs show
+/// is one that nobody has seen.
+bool has_output(const Instance& instance) {
+  return std::any_of(instance.tensors.begin(), instance.tensors.end(), [](const Tensor& tensor) {
+    return tensor.present && tensor.is_judged() && tensor.elements() > 0;
+  });
+}
+
 /// Which classes each operand still has to see.
 class ClassTurns {
  public:
@@ -93,12 +101,19 @@ class ClassTurns {
     ++seen[best];
     return value_classes()[best].kind;
   }
-  /// Mending gave an operand of the case other values than it was due: their turn is still to come.
-  void take_back(const Case& drawn, const Case& settled) {
+  /// The turn of values is still to come where mending gave the operand others, where it has no
+  /// element, and where the case is none (nullopt) or computes nothing.
+  void take_back(const Case& drawn, const std::optional<Instance>& settled) {
+    const bool computes = settled && has_output(*settled);
     for (auto& [name, seen] : seen_) {
-      const auto was = drawn.values.find(name), is = settled.values.find(name);
-      if (was == drawn.values.end() || (is != settled.values.end() && is->second == was->second))
-        continue;
+      const auto was = drawn.values.find(name);
+      if (was == drawn.values.end()) continue;
+      if (computes) {
+        const Tensor& tensor = *settled->find(name);
+        const auto is = settled->the_case.values.find(name);
+        const bool kept = is != settled->the_case.values.end() && is->second == was->second;
+        if (kept && tensor.present && tensor.elements() > 0) continue;
+      }
       const ValueClassInfo* const info = find_value_class(was->second.name);
       int& count = seen[static_cast<size_t>(info->kind)];
       count = std::max(0, count - 1);
@@ -175,13 +190,14 @@ struct Choices {
   const std::vector<std::map<std::string, int64_t>> listed;
 };
 
-Case ordinary_case(const Facts& facts, const Choices& choices, int i, ClassTurns& turns,
+/// Variant i, and everything else in its turn i + later.
+Case ordinary_case(const Facts& facts, const Choices& choices, int i, int later, ClassTurns& turns,
                    Random& random) {
   Case c;
   c.kernel = facts.contract.name;
   choices.variants.choose(i, c);
-  choose_sizes(facts, choices.listed_of(i), i, random, c);
-  choose_values(facts, i, turns, random, c);
+  choose_sizes(facts, choices.listed_of(i), i + later, random, c);
+  choose_values(facts, i + later, turns, random, c);
   c.value_seed = static_cast<uint64_t>(i) + 1;
   c.block_seed = static_cast<uint64_t>(i % 2);
   c.warp_seed = static_cast<uint64_t>(i % 3);
@@ -211,7 +227,7 @@ std::optional<Instance> settle_listed(const Facts& facts, int64_t work_limit, Ra
   return settle(facts, c, work_limit, random);
 }
 
-/// Variants for which the first sizes that were drawn fit nothing.
+/// Variants for which the first sizes that were drawn fit nothing, or compute nothing.
 void add_missed(const Facts& facts, const Choices& choices, std::set<Variant> reached,
                 std::vector<Case>& out) {
   const Variants& variants = choices.variants;
@@ -222,8 +238,9 @@ void add_missed(const Facts& facts, const Choices& choices, std::set<Variant> re
     for (int attempt = 0; attempt < kTries && !reached.contains(c.variant()); ++attempt) {
       Random random(static_cast<uint64_t>(5000 + kTries * i + attempt));
       ClassTurns turns;
-      Case again = ordinary_case(facts, choices, i, turns, random);
-      if (!settle(facts, again, kOrdinaryWork << (attempt / 4), random)) continue;
+      Case again = ordinary_case(facts, choices, i, attempt, turns, random);
+      const auto instance = settle(facts, again, kOrdinaryWork << (attempt / 4), random);
+      if (!instance || !has_output(*instance)) continue;
       reached.insert(again.variant());
       out.push_back(std::move(again));
     }
@@ -238,16 +255,16 @@ void add_ordinary(const Facts& facts, const Choices& choices, std::vector<Case>&
   const int most = std::max(kMostOrdinaryCases, least);
   for (int i = 0; i < least || (i < most && turns.pending(facts)); ++i) {
     Random random(static_cast<uint64_t>(1000 + i));
-    Case c = ordinary_case(facts, choices, i, turns, random);
+    Case c = ordinary_case(facts, choices, i, 0, turns, random);
     const Case drawn = c;
     const auto instance = settle_listed(facts, kOrdinaryWork, random, c);
-    turns.take_back(drawn, instance ? c : Case{});
+    turns.take_back(drawn, instance);
     if (!instance) continue;
     Case laid_out = c;
     choose_layouts(*instance, i, random, laid_out);
     const int64_t limit = std::max(kOrdinaryWork, work_estimate(*instance));
     if (settle(facts, laid_out, limit, random, Listed::kept)) c = std::move(laid_out);
-    reached.insert(c.variant());
+    if (has_output(*instance)) reached.insert(c.variant());
     out.push_back(std::move(c));
   }
   add_missed(facts, choices, reached, out);

@@ -301,8 +301,6 @@ void read_policy(const TomlValue& value, Contract& contract) {
     policy.zero_order = expect_choice<ZeroOrderPolicy>(
         *zero, "policy 'zero_order'",
         {{"equal", ZeroOrderPolicy::equal}, {"signed", ZeroOrderPolicy::signed_zero}});
-  if (policy.zero_order == ZeroOrderPolicy::signed_zero)
-    note_later(contract, table.need("zero_order").where, "policy.zero_order = \"signed\"");
   if (const TomlValue* empty = table.find("empty"))
     policy.empty = expect_choice<EmptyPolicy>(
         *empty, "policy 'empty'", {{"zero", EmptyPolicy::zero}, {"nan", EmptyPolicy::nan}});

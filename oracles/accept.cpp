@@ -40,9 +40,11 @@ Margins margins_of(const Cell& cell, double v, double e, double lo, double hi) {
   // distance is large and its rounding is covered below.
   const bool exact_d =
       (v - cell.value / 2) * (v - cell.value * 2) <= 0 || v == 0 || cell.value == 0;
+  // Scaled before they are added, here and below: next to double's own largest number the sum of
+  // a value and its reach leaves double.
   const auto error = [&](double reach) {
-    const double all = std::fabs(d) + e + reach;
-    return e + (exact_d && reach == 0 ? 0 : all * 0x1p-50);
+    const double rounded = std::fabs(d) * 0x1p-50 + e * 0x1p-50 + reach * 0x1p-50;
+    return e + (exact_d && reach == 0 ? 0 : rounded);
   };
   m.over = d - hi - cell.below;
   m.under = -d - lo - cell.above;
@@ -97,8 +99,8 @@ Decision decide_overflow(const FloatFormat& format, const Margins& m, int sign, 
   const double size = std::fabs(m.value);
   const bool near = size >= format.largest / 2 && size / 2 <= format.largest;
   const double left = near ? std::fabs(format.largest - size) : size;
-  const double error =
-      m.value_error + (near && reach == 0 ? 0 : (left + reach + half_ulp) * 0x1p-50);
+  const double rounded = left * 0x1p-50 + reach * 0x1p-50 + half_ulp * 0x1p-50;
+  const double error = m.value_error + (near && reach == 0 ? 0 : rounded);
   // On the threshold itself the tie goes to the even neighbour: infinity, whose predecessor is odd,
   // but in e4m3, where 448 is even.
   const bool tie_is_finite = !format.has_infinity;

@@ -5,6 +5,7 @@
 // reals have a file each.
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -45,6 +46,11 @@ const std::vector<OverflowSet>& overflow_sets(CaseState& state, int node, const 
 /// Of such an element: what the kernel wrote follows from an overflow.
 bool follows_overflow(const std::vector<OverflowSet>& sets, int64_t at, const FormulaRoot& root,
                       DType type, const Cell& got);
+
+/// Counts what an element that is judged by itself makes of its allowance, as the match of a whole
+/// box does: that it is weak, or the share that it used.
+void count_use(CaseState& state, const Tensor& output, double got, double v, double e, double lo,
+               double hi);
 
 /// Judges every output of a case.
 Verdict judge_case(CaseState& state);
@@ -167,20 +173,27 @@ class CaseJudge {
   /// limit of what a correct kernel gives: e^x beyond double's range, and its logarithm.
   bool short_of_limit(const Cell& c, const Open& open) const;
   Decision higher_decision(const Open& open);
-  /// Where a limit alone is known in the first tier and the last one knows the exact value: a finite
-  /// number is right near it, as far off, relatively, as the limit's deviation is.
+  /// Where a limit alone is known in the first tier and the last one knows the exact value: a
+  /// finite number is right near it, as far off, relatively, as the limit's deviation is; with
+  /// `range = "safe"` an infinity where that reaches it.
   std::optional<Decision> decide_vast(const Open& open, const Chunk& single);
   /// False: of e^x, x > 2^29, and what is made of it a limit alone is known, which may not decide.
   bool known_to_last_tier(const Open& open);
   void count_accepted(const Open& open);
+  /// Zeros of the wrong sign, where the policy orders them (rule R9).
+  void judge_zeros(const Value& value);
   /// Rejected by the plain reading: a policy may widen what is accepted.
   void judge_rejected(const std::vector<Open>& rejected);
   /// The formula gives NaN where its definition's limit is what the kernel wrote (rule R5).
   bool limit_accepts(const Open& open);
   /// The formula gives NaN although no input is NaN: an all-masked row, 0/0 (rule R8).
-  bool empty_row_accepts(const Open& open);
+  bool empty_row_accepts(const Open& open, const std::vector<Open>& rejected);
+  /// NaN by the formula, and zero by the kernel.
+  bool looks_empty(const Open& open) const { return std::isnan(open.v) && cell(open).value == 0; }
   /// Among what the element is made from; what a `where` masks off is not.
   bool row_has_nan_or_infinity(const Open& open);
+  /// The same of all that look empty, at once: mostly none has any.
+  bool any_row_has_nan_or_infinity(const std::vector<Open>& rejected);
   /// Some maximum has nothing above -infinity, or what is divided by sums to 0, as the dividend.
   bool row_is_empty(const Open& open);
   /// Those of `rejected` that the reading rejects too.
@@ -209,6 +222,7 @@ class CaseJudge {
   std::vector<double> got_;
   std::vector<uint8_t> ok_;
   std::vector<Open> open_;
+  std::optional<bool> any_nan_;  ///< any_row_has_nan_or_infinity() of what was rejected last
   std::vector<Suspect> suspects_;
 };
 

@@ -6,6 +6,7 @@
 #include "oracles/case_judge.hpp"
 #include "oracles/codes.hpp"
 #include "oracles/selected.hpp"
+#include "oracles/zero_signs.hpp"
 
 namespace assay {
 
@@ -35,6 +36,7 @@ void CaseJudge::judge_reals() {
   open_.clear();
   match(value);
   if (options_.observer) observe_reals(value);
+  if (contract_.policy.zero_order == ZeroOrderPolicy::signed_zero) judge_zeros(value);
   if (open_.empty()) return;
   std::vector<Open> doubts;
   std::vector<Open> rejected;
@@ -61,11 +63,7 @@ void CaseJudge::match(const Value& value) {
   const rows::Kernels& kernels =
       settings_.kernels != nullptr ? *settings_.kernels : rows::kernels();
   to_doubles(kernels, output_->dtype, count_, bits_.data(), got_.data());
-  const FloatFormat format = format_of(output_->dtype);
-  const FloatFormat inside = format_of(settings_.arithmetic);
-  const rows::MatchFormat constants{format.unit_roundoff(), std::ldexp(1.0, format.min_exponent),
-                                    format.largest,
-                                    std::ldexp(settings_.flush ? 32.0 : 1.0, inside.min_exponent)};
+  const rows::MatchFormat constants = match_format(output_->dtype, settings_);
   const Grid out = output_grid();
   const int64_t base = position_in(formula_.graph, value.grid, *output_, *low_);
   ArgumentView view(value);
@@ -77,6 +75,17 @@ void CaseJudge::match(const Value& value) {
                   match_block(kernels, constants, view, done + k, at, stride[0], m);
                 }
               });
+}
+
+void CaseJudge::judge_zeros(const Value& value) {
+  ZeroSigns zeros(formula_.graph, rows_, chunk_);
+  each_written(value, [&](int64_t place, int64_t at) {
+    const Open zero = open_at(place, value, at);
+    const double got = got_[static_cast<size_t>(place)];
+    if (got != 0 || zero.v != 0 || zero.e != 0 || zero.lo != 0 || zero.hi != 0) return;
+    const uint8_t sign = std::signbit(got) ? kMinusZero : kPlusZero;
+    if ((zeros.of(root_->node)[static_cast<size_t>(at)] & sign) == 0) wrong(place, "R9", HUGE_VAL);
+  });
 }
 
 void CaseJudge::match_block(const rows::Kernels& kernels, const rows::MatchFormat& constants,
@@ -101,6 +110,11 @@ Cell CaseJudge::cell(const Open& open) const {
 }
 
 Decision CaseJudge::decided(const Cell& c, const Margins& m, const Open& open) const {
+  // What comes back into range is no infinity in a kernel that never leaves it: the last tier
+  // tells.
+  const bool stays = contract_.policy.range == RangePolicy::safe;
+  if (stays && std::isinf(c.value) && rows::limited(open.v, m.value_error, open.lo, open.hi))
+    return Decision::doubt;
   return root_->saturates ? decide_saturated(output_->dtype, c, m, open.lo, open.hi)
                           : decide(output_->dtype, c, m, open.lo, open.hi);
 }
@@ -130,18 +144,36 @@ bool CaseJudge::short_of_limit(const Cell& c, const Open& open) const {
   return sign * c.value + std::max(c.above, c.below) < limit;
 }
 
+void count_use(CaseState& state, const Tensor& output, double got, double v, double e, double lo,
+               double hi) {
+  const rows::Kernels& kernels =
+      state.settings.kernels != nullptr ? *state.settings.kernels : rows::kernels();
+  uint8_t ok = 0;
+  const rows::MatchTotals totals =
+      kernels.match(1, {&v, &e, &lo, &hi}, &got, match_format(output.dtype, state.settings), &ok);
+  state.tally.verdict.weak += totals.weak;
+  if (totals.share > 0) state.tally.used(output, totals.share);
+}
+
 Decision decide_higher(CaseState& state, int node, bool saturates, DType type, const Cell& cell,
                        const Chunk& single, double lo, double hi) {
   if (accepts_anything(lo, hi)) return Decision::accepted;
   Decision decision = Decision::doubt;
-  for (const Tier tier : {Tier::double_double, Tier::multiprecision}) {
-    if (tier < state.options.first_tier || tier > state.options.last_tier) continue;
-    ExactTier& exact =
-        tier == Tier::double_double ? *state.formula.double_double : *state.formula.multiprecision;
+  const auto decided_by = [&](ExactTier& exact) {
     const Margins m = exact.margins(state.formula.rows, node, single, cell, lo, hi);
     decision = saturates ? decide_saturated(type, cell, m, lo, hi) : decide(type, cell, m, lo, hi);
-    if (decision != Decision::doubt) return decision;
-  }
+    return decision != Decision::doubt;
+  };
+  const JudgeOptions& options = state.options;
+  const auto allows = [&](Tier tier) {
+    return tier >= options.first_tier && tier <= options.last_tier;
+  };
+  if (allows(Tier::double_double) && decided_by(*state.formula.double_double)) return decision;
+  if (!allows(Tier::multiprecision)) return decision;
+  // Whoever starts in the last tier means all of its bits.
+  const bool shorter = options.first_tier != Tier::multiprecision;
+  if (shorter && decided_by(*state.formula.short_multiprecision)) return decision;
+  decided_by(*state.formula.multiprecision);
   return decision;
 }
 
@@ -157,8 +189,9 @@ std::optional<Decision> CaseJudge::decide_vast(const Open& open, const Chunk& si
   const bool from_below = std::isfinite(open.lo) && open.hi == HUGE_VAL;
   const bool from_above = std::isfinite(open.hi) && open.lo == HUGE_VAL;
   const bool last = options_.last_tier == Tier::multiprecision;
-  if (open.e != HUGE_VAL || !(from_below || from_above) || !std::isfinite(got.value) || !last)
-    return std::nullopt;
+  const bool stays = contract_.policy.range == RangePolicy::safe;
+  const bool judged = std::isfinite(got.value) || (stays && std::isinf(got.value));
+  if (open.e != HUGE_VAL || !(from_below || from_above) || !judged || !last) return std::nullopt;
   ExactTier& tier = *formula_.multiprecision;
   const Margins known = tier.margins(rows_, root_->node, single, got, open.lo, open.hi);
   if (known.nan || known.infinite != 0 || std::isinf(known.value_error)) return std::nullopt;
@@ -182,8 +215,9 @@ void CaseJudge::count_accepted(const Open& open) {
 
 void CaseJudge::judge_rejected(const std::vector<Open>& rejected) {
   std::vector<Open> left;
+  any_nan_.reset();
   for (const Open& open : rejected)
-    if (!limit_accepts(open) && !empty_row_accepts(open)) left.push_back(open);
+    if (!limit_accepts(open) && !empty_row_accepts(open, rejected)) left.push_back(open);
   for (const Reading& reading : other_readings(state_))
     if (!left.empty()) left = judge_again(left, reading);
   for (const Open& open : left)
@@ -208,13 +242,31 @@ bool CaseJudge::limit_accepts(const Open& open) {
   return decision == Decision::accepted;
 }
 
-bool CaseJudge::empty_row_accepts(const Open& open) {
-  if (!std::isnan(open.v) || cell(open).value != 0) return false;
-  if (contract_.policy.empty == EmptyPolicy::nan || row_has_nan_or_infinity(open)) return false;
+bool CaseJudge::empty_row_accepts(const Open& open, const std::vector<Open>& rejected) {
+  if (!looks_empty(open) || contract_.policy.empty == EmptyPolicy::nan) return false;
+  if (any_row_has_nan_or_infinity(rejected) && row_has_nan_or_infinity(open)) return false;
   if (!row_is_empty(open)) return false;
   ++verdict_.widened;
   if (!contract_.policy.empty) ask(kAskEmpty);
   return true;
+}
+
+namespace {
+
+bool is_nan_or_infinity(double x) {
+  return std::isnan(x) || x > std::numeric_limits<double>::max();
+}
+
+}  // namespace
+
+bool CaseJudge::any_row_has_nan_or_infinity(const std::vector<Open>& rejected) {
+  if (any_nan_) return *any_nan_;
+  std::vector<int64_t> positions;
+  for (const Open& open : rejected)
+    if (looks_empty(open)) positions.push_back(open.at);
+  any_nan_ =
+      any_selected(formula_.graph, rows_, chunk_, root_->node, positions, is_nan_or_infinity);
+  return *any_nan_;
 }
 
 bool CaseJudge::row_has_nan_or_infinity(const Open& open) {
@@ -222,28 +274,37 @@ bool CaseJudge::row_has_nan_or_infinity(const Open& open) {
   const std::vector<int64_t> at = coordinates(open.place);
   const Chunk single = chunk_for(graph, rows_, *output_, at, std::vector<int64_t>(at.size(), 1));
   const Grid grid = grid_of(graph.nodes[static_cast<size_t>(root_->node)].dims, single);
-  return any_selected(
-      graph, rows_, single, root_->node, position_in(graph, grid, *output_, at),
-      [](double x) { return std::isnan(x) || x > std::numeric_limits<double>::max(); });
+  const int64_t position = position_in(graph, grid, *output_, at);
+  return any_selected(graph, rows_, single, root_->node, {&position, 1}, is_nan_or_infinity);
 }
 
 bool CaseJudge::row_is_empty(const Open& open) {
   const Graph& graph = formula_.graph;
   const std::vector<int64_t> at = coordinates(open.place);
   const Chunk single = chunk_for(graph, rows_, *output_, at, std::vector<int64_t>(at.size(), 1));
+  // Of what was evaluated for the whole chunk, the part that the element is made from.
   const auto any = [&](int node, auto holds) {
-    const Value& value = rows_.at(node, single);
-    return std::any_of(value.v, value.v + value.grid.size, holds);
+    const Value& value = rows_.at(node, chunk_);
+    const Grid part = grid_of(graph.nodes[static_cast<size_t>(node)].dims, single);
+    int64_t base = 0;
+    for (size_t d = 0; d < part.dims.size(); ++d)
+      base += (part.low[d] - value.grid.low[d]) * stride_along(value.grid, part.dims[d]);
+    bool found = false;
+    for_runs<1>(part, {&value.grid}, [&](int64_t, int64_t n, const auto& offset, const auto& step) {
+      for (int64_t k = 0; k < n; ++k) found |= holds(value.v[base + offset[0] + k * step[0]]);
+    });
+    return found;
   };
   const auto is_zero = [](double x) { return x == 0; };
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
     const Node& node = graph.nodes[id];
     const auto self = static_cast<int>(id);
+    const bool extremum = node.op == Op::max || node.op == Op::min;
+    const bool average = node.op == Op::mean || node.op == Op::var;
+    if (!extremum && !average && node.op != Op::div) continue;
     if (node.integral || !graph.feeds(self, root_->node)) continue;
     const double nothing = node.op == Op::max ? -HUGE_VAL : HUGE_VAL;
-    const bool extremum = node.op == Op::max || node.op == Op::min;
     if (extremum && any(self, [nothing](double x) { return x == nothing; })) return true;
-    const bool average = node.op == Op::mean || node.op == Op::var;
     const bool no_terms = std::any_of(node.reduced.begin(), node.reduced.end(), [&](int dim) {
       return rows_.extents()[static_cast<size_t>(dim)] == 0;
     });

@@ -28,7 +28,9 @@ Score score_at(const Scores& s, int64_t j) {
 /// Covers the rounding of v + reach; an exact score stays itself.
 double outward(double v, double reach) {
   if (reach == 0 || !std::isfinite(v)) return v;
-  return v + reach + (reach > 0 ? 1 : -1) * (std::fabs(v) + std::fabs(reach)) * 0x1p-51;
+  // Scaled before they are added: next to double's largest number their sum leaves double.
+  const double rounded = std::fabs(v) * 0x1p-51 + std::fabs(reach) * 0x1p-51;
+  return v + reach + (reach > 0 ? rounded : -rounded);
 }
 
 bool reaches(const Scores& s, int64_t j, const IndexExpectation& expected) {

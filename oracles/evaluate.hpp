@@ -70,6 +70,8 @@ struct JoiningSum {
   double hi = 0;
   double quantum = 0;   ///< all terms are multiples of it, a power of two; 0: none is known
   int64_t missing = 0;  ///< terms of SumShape's that it lacks: a prefix of a cumulative sum
+  double scaled = 0;    ///< the magnitude times kScale where no double holds it
+  static constexpr double kScale = 0x1p-64;
 };
 
 /// What every element of a sum, or of a cumulative sum of the whole line, has in common.

@@ -19,7 +19,8 @@ bool apart(const Value& a, int64_t ka, const Value& b, int64_t kb) {
     const double hi = element(x.hi, k);
     const double e = rows::known_error(x.v[k], element(x.e, k), lo, hi);
     const double reach = e + (sign < 0 ? lo : hi);
-    return x.v[k] + sign * (reach + (std::fabs(x.v[k]) + reach) * 0x1p-50);
+    // Scaled before they are added: their sum may leave double.
+    return x.v[k] + sign * (reach + (std::fabs(x.v[k]) * 0x1p-50 + reach * 0x1p-50));
   };
   return end(a, ka, -1) > end(b, kb, 1) || end(a, ka, 1) < end(b, kb, -1);
 }

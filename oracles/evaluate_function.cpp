@@ -312,7 +312,9 @@ class NodeWork::FunctionBlock {
     const bool known = info_.exact || (v == 0 && x == 0) || documented;
     const bool special = (known && exact_argument) || !std::isfinite(x);
     if (special || !errs_) return 0;
-    if (info_.exact) return rounding_.smallest > 0 ? 0 : rounding_.eta;
+    // A whole number does not underflow.
+    const bool underflows = info_.shape != Shape::step && rounding_.smallest == 0;
+    if (info_.exact) return underflows ? rounding_.eta : 0;
     const double most = std::fabs(x) + reach;
     const double least = std::max(0.0, std::fabs(x) - reach);
     return published_bound(table_, least, most, std::fabs(v) + spread, rounding_) +

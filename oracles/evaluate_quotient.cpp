@@ -81,25 +81,14 @@ bool divides_by_root(const Graph& graph, const Node& node) {
   return divisor->op == Op::function && divisor->text == "sqrt";
 }
 
-DivisionError division_error(const EvaluationSettings& settings) {
-  const rows::Rounding rounding = rounding_of(settings.arithmetic, false);
-  const auto table = accuracy_rows("div", settings.arithmetic, settings.math);
-  DivisionError error;
-  error.hoisted = rounding.u;  // of fl(1 / b)
-  const bool rounds = table.empty() || (table.front().base == 0 && table.front().slope == 0);
-  if (rounds) return error;
-  error.quotient = relative_error("div", settings, rounding.u);
-  error.hoisted = error.quotient + rounding.u;  // the product's own rounding, too
-  error.smallest = accuracy_of(table.front()).ulps * rounding.smallest;
-  return error;
-}
-
 double reciprocal_error(const Graph& graph, const Node& node, const EvaluationSettings& settings) {
   const double u = format_of(settings.arithmetic).unit_roundoff();
-  const DivisionError division = division_error(settings);
-  double relative = division.hoisted;
+  const auto table = accuracy_rows("div", settings.arithmetic, settings.math);
+  const bool rounds = !table.empty() && table.front().base == 0 && table.front().slope == 0;
+  // fl(1 / b), where division is approximate also the product's own rounding.
+  double relative = rounds ? u : relative_error("div", settings, u) + u;
   if (divides_by_root(graph, node)) {
-    const double root = relative_error("rsqrt", settings, u) + (division.quotient > 0 ? u : 0);
+    const double root = relative_error("rsqrt", settings, u) + (rounds ? 0 : u);
     if (std::isfinite(root)) relative = std::max(relative, root);
   }
   return relative;
@@ -143,8 +132,12 @@ void NodeWork::hoisted_reciprocal() {
     if (std::fabs(a.v[ka]) <= spread && r.overflows) lo[k] = hi[k] = kNan;  // 0 x inf
     if (!std::isfinite(out_.v[k]) || dividend == 0) return;
     if (rows::vast_limit(out_.v[k], element(out_.e, k), lo[k], hi[k]) > 0) return;
-    const double top = std::fabs(out_.v[k]) + element(out_.e, k) + larger(lo[k], hi[k]);
-    const double own = r.relative * (1 + r.relative) * top + r.underflow * dividend;
+    // Scaled before they are added: next to double's end their sum may leave double.
+    const double factor = r.relative * (1 + r.relative);
+    double own = r.underflow == 0 ? 0 : r.underflow * dividend;
+    if (factor != 0)
+      own += factor * std::fabs(out_.v[k]) + factor * element(out_.e, k) +
+             factor * larger(lo[k], hi[k]);
     lo[k] = (lo[k] + own) * rows::kOutward;
     hi[k] = (hi[k] + own) * rows::kOutward;
     if (r.overflows) (out_.v[k] < 0 ? lo[k] : hi[k]) = kInfinity;

@@ -55,8 +55,7 @@ class RunningSum {
     }
     const double all = magnitude_ + larger(lo_, hi_);
     const double any_order = static_cast<double>(std::max<int64_t>(terms_ - 1, 0));
-    const double h = std::min(depth_, any_order);
-    const double growth = h < any_order ? h * rounding_.u * (1 + h * rounding_.u) : h * rounding_.u;
+    const double growth = rows::adding_error(depth_, any_order, rounding_.u);
     const double flushed = settings_.flush ? any_order * rounding_.min_normal : 0;
     const double own = errs_ ? (exact() ? 0 : growth * all) + flushed : 0;
     lo = (lo_ + own) * rows::kOutward;

@@ -16,6 +16,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// All terms of one element of a total.
 struct Terms {
   double magnitude = 0;
+  double scaled = 0;  ///< the magnitude, as JoiningSum's
   double quantum = kInfinity;
   double lo = 0;  ///< sums of the terms' own allowances
   double hi = 0;
@@ -28,6 +29,7 @@ struct Terms {
     const double upper = negative ? part.lo : part.hi;
     const double value = negative ? -v : v;
     magnitude += size;
+    scaled += std::isfinite(size) ? size * JoiningSum::kScale : part.scaled * rows::kOutward;
     quantum = std::min(quantum, part.quantum);
     lo += lower;
     hi += upper;
@@ -71,7 +73,7 @@ struct Shape {
   /// Relative to sum|t|, as that of one sum (evaluate_reduction.cpp).
   double growth() const {
     const double most = std::max(0.0, terms - 1);
-    if (!tensor && depth >= most) return most * step_error;
+    if (!tensor) return rows::adding_error(depth, most, step_error);
     const double h = depth * step_error;
     return h <= 1 ? h * (1 + h) : kInfinity;
   }
@@ -140,7 +142,12 @@ void NodeWork::total() {
     }
     const double all = t.magnitude + larger(t.lo, t.hi);
     const bool exact = t.quantum > 0 && (all == 0 || all < shape.exact_limit * t.quantum);
-    double own = exact ? 0 : shape.underflow + (growth == 0 ? 0 : growth * all);
+    double rounded = growth == 0 ? 0 : growth * all;
+    if (std::isinf(rounded)) {  // of magnitudes that no double holds
+      const double scaled = t.scaled + larger(t.lo, t.hi) * JoiningSum::kScale;
+      rounded = growth * scaled * rows::kOutward / JoiningSum::kScale;
+    }
+    double own = exact ? 0 : shape.underflow + rounded;
     if (all != 0) own += flushed;
     lo[k] = (t.lo + own) * rows::kOutward;
     hi[k] = (t.hi + own) * rows::kOutward;

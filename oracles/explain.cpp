@@ -7,6 +7,7 @@
 #include "oracles/nan_origin.hpp"
 #include "oracles/number_text.hpp"
 #include "oracles/untouched.hpp"
+#include "oracles/zero_signs.hpp"
 
 namespace assay {
 
@@ -164,8 +165,23 @@ void Explainer::explain_real() {
   if (report_.accepted.empty())
     report_.accepted =
         accepted_text(exact, lo, hi) + (exact.nan ? limit_text() : "") + overflow_text(k);
-  set_rule(exact.nan ? "R5" : "R4");
+  const bool zero = v == 0 && lo == 0 && hi == 0 && element(value.e, k) == 0;
+  if (!zero || !explain_zero(k)) set_rule(exact.nan ? "R5" : "R4");
   if (exact.nan) report_.exact += nan_origin(contract_, formula_.graph, rows_, whole_, root_->node);
+}
+
+bool Explainer::explain_zero(int64_t k) {
+  if (contract_.policy.zero_order != ZeroOrderPolicy::signed_zero || !report_.written) return false;
+  const uint8_t signs =
+      ZeroSigns(formula_.graph, rows_, whole_).of(root_->node)[static_cast<size_t>(k)];
+  if (signs == kAnyZero) return false;
+  report_.exact = signs == kPlusZero ? "+0" : "-0";
+  report_.accepted = "{" + report_.exact + "}";
+  const double got = to_double(output_.dtype, report_.got_bits);
+  if (got != 0 || std::signbit(got) == (signs == kMinusZero)) return false;
+  report_.error_text = "a zero of the other sign";
+  set_rule("R9");
+  return true;
 }
 
 double Explainer::of_side(double lo, double hi) const {

@@ -7,25 +7,13 @@
 #include "oracles/functions.hpp"
 #include "oracles/node_work.hpp"
 #include "oracles/number_text.hpp"
+#include "oracles/reducer.hpp"
 
 namespace assay {
 
 namespace {
 
 constexpr char kFlushed[] = ": a subnormal number may be flushed to 0";
-
-Node quotient() {
-  Node n;
-  n.op = Op::div;
-  return n;
-}
-
-/// floor, rint, ...: rounds nothing.
-bool exact_function(const Node& n) {
-  if (n.op != Op::function) return false;
-  const FunctionInfo* found = find_function(n.text);
-  return found != nullptr && found->exact;
-}
 
 }  // namespace
 
@@ -81,6 +69,7 @@ std::string Explainer::term_name(const Node& n) const {
   const std::string text = node_text(n);
   const bool welford = settings_.variance == VarianceForm::welford;
   const int64_t depth = reduction_depth(settings_, formula_.graph, n, reduced_count(n));
+  const double division = division_error(settings_.arithmetic, settings_.math);
   switch (n.op) {
     case Op::settle:
       return "rounding of " + node_text(node(n.args[0])) + " to " + std::string(name(n.type)) +
@@ -110,19 +99,14 @@ std::string Explainer::term_name(const Node& n) const {
       if (welford)
         return text + ": Welford, " + std::to_string(depth) +
                " steps, each a few u of |x| and |x - mean|";
-      return text + ": " + std::to_string(depth) + " u sum|terms| / n, and " +
-             (divides_approximately()
-                  ? "the division by n: " + published_text(quotient()) + ", or its reciprocal"
-                  : std::string("the reciprocal of n"));
+      return text + ": " + std::to_string(depth) + " u sum|terms| / n, and the reciprocal of n" +
+             (division == 1 ? "" : ", " + brief(division) + " u");
     case Op::var:
       if (welford)
         return text + ": Welford, " + std::to_string(depth) +
                " steps, and as many that move the means by a few u of |x| and |x - mean|";
-      if (divides_approximately())
-        return text + ": (" + std::to_string(depth) +
-               " + 4) u var + delta^2, and the division: " + published_text(quotient()) +
-               ", or the reciprocal";
-      return text + ": (" + std::to_string(depth) + " + 5) u var + delta^2";
+      return text + ": (" + std::to_string(depth) + " + " + brief(4 + division) +
+             ") u var + delta^2";
     case Op::div:
       if (reciprocal_serves(formula_.graph, n))
         return text + ": " + published_text(n) + ", or the reciprocal of the divisor taken once" +
@@ -130,12 +114,9 @@ std::string Explainer::term_name(const Node& n) const {
                brief(reciprocal_error(formula_.graph, n, settings_)) + " relative (R16)";
       return text + ": " + published_text(n);
     default:
-      if (exact_function(n)) return text + kFlushed;
       return text + ": " + published_text(n);
   }
 }
-
-bool Explainer::divides_approximately() const { return division_error(settings_).quotient > 0; }
 
 std::string Explainer::published_text(const Node& n) const {
   const auto table =
@@ -176,7 +157,6 @@ std::string Explainer::term_source(const Node& n) const {
       if (welford) return "docs/judging/welford.md";
       return "Chan, Golub & LeVeque 1983; docs/judging.md";
     default: {
-      if (exact_function(n)) return "R12";
       const auto table =
           accuracy_rows(n.op == Op::div ? "div" : n.text, settings_.arithmetic, settings_.math);
       return table.empty() ? "" : std::string(table.front().source);

@@ -48,6 +48,9 @@ class Explainer {
   std::string interval_text(double low, double high) const;
   /// What follows where an operation of the declared form overflows (rule R7).
   std::string overflow_text(int64_t k);
+  /// An exact 0 whose sign is known, where the policy orders zeros. True: the element is the other
+  /// one (rule R9).
+  bool explain_zero(int64_t k);
   /// What the definition gives where the formula is NaN (rule R5).
   std::string limit_text();
 
@@ -66,7 +69,6 @@ class Explainer {
   int64_t reduced_count(const Node& n) const;
   std::string term_name(const Node& n) const;
   std::string published_text(const Node& n) const;
-  bool divides_approximately() const;
   /// ", across a step of floor(x)" where a term goes through one.
   std::string step_beyond(int id, int top);
   std::string term_source(const Node& n) const;

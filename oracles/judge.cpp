@@ -43,8 +43,10 @@ void refuse_unjudged(const Contract& contract) {
              "'" + operand.name + "': 'owns' of an output without a plain formula is");
   }
   const Policy& policy = contract.policy;
-  if (policy.zero_order == ZeroOrderPolicy::signed_zero)
-    refuse({}, "policy zero_order = \"signed\" is");
+  const bool scatters = std::any_of(contract.formula.begin(), contract.formula.end(),
+                                    [](const FormulaLine& line) { return !line.scatter.empty(); });
+  if (policy.zero_order == ZeroOrderPolicy::signed_zero && (scatters || !contract.oracles.empty()))
+    refuse({}, "policy zero_order = \"signed\" of relations and scattered outputs is");
 }
 
 }  // namespace

@@ -20,11 +20,13 @@ struct CompiledFormula {
         rows(graph),
         overflows(graph),
         double_double(make_double_double_tier(graph)),
+        short_multiprecision(make_short_multiprecision_tier(graph)),
         multiprecision(make_multiprecision_tier(graph)) {}
   Graph graph;
   RowEvaluator rows;
   Overflows overflows;
   std::unique_ptr<ExactTier> double_double;
+  std::unique_ptr<ExactTier> short_multiprecision;
   std::unique_ptr<ExactTier> multiprecision;
 };
 
@@ -36,6 +38,9 @@ struct Judge::Impl {
 
 /// Settings of evaluation, `widen` off, for a case of a contract.
 EvaluationSettings settings_for(const Contract& contract, const Instance& instance);
+
+/// Constants of matching an output of `type`.
+rows::MatchFormat match_format(DType type, const EvaluationSettings& settings);
 
 /// The chunk that holds a box of an output: dimensions that the box does not fix, and those that a
 /// reduction runs over, in full.

@@ -64,6 +64,13 @@ EvaluationSettings settings_for(const Contract& contract, const Instance& instan
   return s;
 }
 
+rows::MatchFormat match_format(DType type, const EvaluationSettings& settings) {
+  const FloatFormat format = format_of(type);
+  const FloatFormat inside = format_of(settings.arithmetic);
+  return {format.unit_roundoff(), std::ldexp(1.0, format.min_exponent), format.largest,
+          std::ldexp(settings.flush ? 32.0 : 1.0, inside.min_exponent)};
+}
+
 Chunk chunk_for(const Graph& graph, const RowEvaluator& rows, const Tensor& output,
                 const std::vector<int64_t>& low, const std::vector<int64_t>& extent) {
   Chunk chunk;

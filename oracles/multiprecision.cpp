@@ -13,10 +13,12 @@ namespace mp = boost::multiprecision;
 /// Products of finite float32 numbers are multiples of 2^-298 below 2^256: 640 bits hold every sum
 /// of up to 2^60 of them, and leave the rounding of functions far below any decision.
 constexpr unsigned kBits = 640;
-using Float = mp::number<mp::cpp_bin_float<kBits, mp::digit_base_2>, mp::et_off>;
-
 /// Enough to round a function's value to double; ties do not occur but at exact values.
-using Short = mp::number<mp::cpp_bin_float<256, mp::digit_base_2>, mp::et_off>;
+constexpr unsigned kShortBits = 256;
+template <unsigned bits>
+using Binary = mp::number<mp::cpp_bin_float<bits, mp::digit_base_2>, mp::et_off>;
+using Float = Binary<kBits>;
+using Short = Binary<kShortBits>;
 
 /// e^x of a larger |x| leaves the exponents that the library's numbers have (2^31).
 constexpr int kFarthestExponent = 1 << 29;
@@ -322,8 +324,10 @@ N function_value(const std::string& name, const N& x, const N& y, bool& known, b
   return of_one(name, x, known);
 }
 
+/// With `kDigits` bits: the last tier, and the shorter numbers that decide nearly all before it.
+template <unsigned kDigits>
 struct Multiprecision {
-  using Num = Float;
+  using Num = Binary<kDigits>;
   static Num from(double x) {
     Num out(x);
     if (std::isnan(x)) out.backend().sign() = std::signbit(x);  // copysign's
@@ -356,13 +360,13 @@ struct Multiprecision {
   static bool is_nan(const Num& a) { return (mp::isnan)(a); }
   static bool is_zero(const Num& a) { return a == 0; }
   static int infinity(const Num& a) { return (mp::isinf)(a) ? (a > 0 ? 1 : -1) : 0; }
-  static double to_double(const Num& a) { return a.convert_to<double>(); }
+  static double to_double(const Num& a) { return a.template convert_to<double>(); }
   /// With exponents as wide as the numbers': e^x of a large x errs by more than any long double.
   using Bound = mp::number<mp::cpp_bin_float<64, mp::digit_base_2>, mp::et_off>;
   static Bound to_bound(const Num& a) { return Bound(a); }
   static Num from_bound(const Bound& e) { return Num(e); }
   static Bound scaled_unit(const Num& a) {
-    const Num unit = mp::ldexp(Num(mp::abs(a)), -static_cast<int>(kBits) + 2);
+    const Num unit = mp::ldexp(Num(mp::abs(a)), -static_cast<int>(kDigits) + 2);
     return Bound(unit) + 0x1p-16000L;
   }
   static bool exact_sum(const Num& a, const Num& b, const Num& s) {
@@ -371,7 +375,8 @@ struct Multiprecision {
     return (a - (s - t)) + (b - t) == 0;  // Knuth's TwoSum
   }
   static bool exact_product(const Num& a, const Num& b) {
-    return a == 0 || b == 0 || significant_bits(a) + significant_bits(b) <= static_cast<int>(kBits);
+    return a == 0 || b == 0 ||
+           significant_bits(a) + significant_bits(b) <= static_cast<int>(kDigits);
   }
   static bool exact_quotient(const Num& a, const Num& b, const Num& q) {
     return a == 0 || (b != 0 && exact_product(q, b) && q * b == a);
@@ -380,9 +385,18 @@ struct Multiprecision {
     return a == 0 || (exact_product(r, r) && r * r == a);
   }
   /// Error of a function in units: cancellation in expm1, log1p and argument reduction included.
-  static constexpr long double function_units = 0x1p200L;
+  /// Most is lost by an angle: as many bits as it has before the point, and next to a multiple of
+  /// pi/2 some 61 more (of doubles; the nearest is 6381956970095103 x 2^797: Muller, Elementary
+  /// Functions, "Range reduction").
+  static constexpr bool is_short = kDigits < kBits;
+  static constexpr long double function_units = is_short ? 0x1p132L : 0x1p200L;
+  static constexpr double largest_angle = is_short ? 0x1p60 : 0x1p128;
   static Num function(const std::string& name, const Num& x, const Num& y, bool& known,
                       bool& exact) {
+    const bool angle = name == "sin" || name == "cos" || name == "tan";
+    if (angle && mp::abs(x) > largest_angle) return known = false, x;
+    // The rests of a long division have the bits of both.
+    if (is_short && name == "fmod" && !exact_product(x, y)) return known = false, x;
     return function_value(name, x, y, known, exact);
   }
   static std::string text(const Num& a, int digits) {
@@ -395,7 +409,11 @@ struct Multiprecision {
 }  // namespace
 
 std::unique_ptr<ExactTier> make_multiprecision_tier(const Graph& graph) {
-  return std::make_unique<TierEvaluator<Multiprecision>>(graph);
+  return std::make_unique<TierEvaluator<Multiprecision<kBits>>>(graph);
+}
+
+std::unique_ptr<ExactTier> make_short_multiprecision_tier(const Graph& graph) {
+  return std::make_unique<TierEvaluator<Multiprecision<kShortBits>>>(graph);
 }
 
 double nearest_value(std::string_view function, double x, double y) {

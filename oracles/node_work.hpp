@@ -22,14 +22,6 @@ bool divides_by_root(const Graph& graph, const Node& node);
 /// What multiplying by a reciprocal may add, relative to the quotient.
 double reciprocal_error(const Graph& graph, const Node& node, const EvaluationSettings& settings);
 
-/// What division adds beyond a quotient's rounding.
-struct DivisionError {
-  double quotient = 0;  ///< relative; 0 where division is correctly rounded
-  double hoisted = 0;   ///< of a product with the reciprocal: u where that is correctly rounded
-  double smallest = 0;  ///< absolute: an approximate quotient's, where it is subnormal
-};
-DivisionError division_error(const EvaluationSettings& settings);
-
 // evaluate_total.cpp
 /// range = "naive": a partial sum of the terms of one sign, `up` or the negative ones' sizes
 /// `down`, may pass `limit` (as far as adding them errs, relatively `growth`): the total may be

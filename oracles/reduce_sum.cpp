@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "oracles/accuracy_table.hpp"
 #include "oracles/extrema.hpp"
 #include "oracles/reducer.hpp"
 
@@ -37,6 +38,13 @@ double quantum_of(const Row& row) {
 
 }  // namespace
 
+double division_error(DType type, const MathFigures& math) {
+  const auto table = accuracy_rows("div", type, math);
+  if (table.empty()) return 1;
+  const rows::Accuracy published = accuracy_of(table.front());
+  return std::max(1.0, published.ulps * 2 + published.relative / format_of(type).unit_roundoff());
+}
+
 rows::RowSum Reducer::terms_of(const Row& row) const {
   rows::RowSum s = kernels_.sum(row.n, row.v, row.e, row.lo, row.hi, exact_limit());
   if (row.aligned > 0) {
@@ -54,6 +62,13 @@ SumShape Reducer::shape(int64_t n) const {
 JoiningSum Reducer::joining(const Row& row) const {
   const rows::RowSum s = terms_of(row);
   JoiningSum out{s.magnitude, s.lo, s.hi, 0};
+  if (!std::isfinite(s.magnitude)) {
+    for (int64_t k = 0; k < row.n; ++k)
+      if (std::isfinite(row.v[k]))
+        out.scaled +=
+            (std::fabs(row.v[k]) * JoiningSum::kScale + element(row.e, k) * JoiningSum::kScale) *
+            rows::kOutward;
+  }
   if (std::isfinite(s.v)) {
     out.quantum = exact(row, s) ? quantum_of(row) : 0;
     return out;
@@ -88,7 +103,7 @@ double Reducer::growth(int64_t n) const {
     const double h = depth_ * step_error();
     return h <= 1 ? h * (1 + h) : kInfinity;
   }
-  return depth_ * u_ * (depth_ < static_cast<double>(n - 1) ? 1 + depth_ * u_ : 1);
+  return rows::adding_error(depth_, std::max(static_cast<double>(n - 1), 0.0), u_);
 }
 
 double Reducer::step_error() const {
@@ -169,11 +184,10 @@ void Reducer::overflow(const Row& row, Element& out) const {
   partial_sums_overflow(up, down, growth(row.n), limit, out.lo, out.hi);
 }
 
-double Reducer::division(int64_t n) const {
-  const DivisionError error = division_error(settings_);
+double Reducer::quotient(int64_t n) const {
   const bool power_of_two = n > 0 && (n & (n - 1)) == 0;
-  const bool exact = error.quotient > 0 ? n <= 1 : power_of_two;
-  return exact ? 0 : error.hoisted * own_;
+  const bool exact = division_ == 1 ? power_of_two : n <= 1;  // docs/judging/welford.md: x / 1
+  return exact ? 0 : division_ * others_.u * own_;
 }
 
 bool Reducer::narrowed(const Element& s) const {
@@ -192,15 +206,19 @@ Element Reducer::mean(const Row& row) const {
   kernels_.div(1, a, b, {&out.v, &out.e, &out.lo, &out.hi});
   const bool vast = rows::vast_limit(out.v, out.e, out.lo, out.hi) > 0;  // has room for it
   if (!std::isfinite(out.v) || vast) return out;
-  const double divided = division(row.n);
-  const double roundings = divided + (narrowed(s) ? others_.u * own_ : 0);
-  const double smallest = divided == 0 ? 0 : division_error(settings_).smallest;
+  const double divided = quotient(row.n);
+  const double roundings = divided * (1 + divided) + (narrowed(s) ? others_.u * own_ : 0);
+  // Next to 0 an approximate division's ulps are the smallest subnormal number; 0 / n is 0.
+  const bool is_zero = s.v == 0 && s.e == 0 && s.lo == 0 && s.hi == 0;
+  const double smallest = format_of(settings_.arithmetic).smallest_subnormal();
+  const double ulps = division_ == 1 || is_zero ? 0 : division_ / 2 * smallest * own_;
   // Each end errs by itself: one may be infinite.
   const auto rounded = [&](double by) {
-    const double most = std::fabs(out.v) + out.e + by;
-    double own = roundings == 0 ? 0 : roundings * (1 + roundings) * most + smallest;
+    // Scaled before they are added: next to double's end their sum may leave double.
+    double own = 0;
+    if (roundings != 0) own = roundings * std::fabs(out.v) + roundings * out.e + roundings * by;
     if (narrowed(s)) own = own * (1 + others_.u) + others_.eta * own_;
-    return (by + own) * rows::kOutward;
+    return (by + own + ulps) * rows::kOutward;
   };
   out.lo = rounded(out.lo);
   out.hi = rounded(out.hi);

@@ -25,10 +25,6 @@ std::vector<double> term_reach(const Row& row) {
 
 }  // namespace
 
-double Reducer::last_division() const {
-  return (division_error(settings_).hoisted + others_.u) * own_;
-}
-
 rows::RowSum Reducer::squared_differences(const Row& row, const Element& m) const {
   const std::vector<double> reach = term_reach(row);
   double shift = 0;
@@ -50,13 +46,16 @@ Element Reducer::variance(const Row& row) const {
   const double var = out.v + out.e;
   const bool exact_mean = m.e == 0 && m.lo == 0 && m.hi == 0 && representable(m.v);
   const double delta = exact_mean ? 0 : larger(m.lo, m.hi) + u * (std::fabs(m.v) + m.e + m.hi);
-  const double relative = growth(row.n) + 3 * u + last_division();
+  // Two roundings of a difference, one of its square; the division, or a product with a reciprocal.
+  const double relative = growth(row.n) + (3 + division_ + 1) * u;
   const double from_terms = s.hi / n;
   double up = delta * delta + from_terms +
               relative * (var + delta * delta + from_terms) * (1 + 4 * relative);
   const bool all_zero = exact_mean && var == 0 && from_terms == 0;  // no difference underflows
-  const double smallest = division_error(settings_).smallest;
-  const double underflow = all_zero ? 0 : (others_.eta * (n + 2) + smallest) * own_;
+  // An approximate division's ulps, next to 0.
+  const double ulps =
+      division_ == 1 ? 0 : division_ / 2 * format_of(settings_.arithmetic).smallest_subnormal();
+  const double underflow = all_zero ? 0 : (others_.eta * (n + 2) + ulps) * own_;
   double down = from_terms + relative * var + underflow;
   if (one_pass()) {
     const rows::RowSum q = kernels_.squares(row.n, row.v, row.e, nullptr, 0, 0, 0);

@@ -86,22 +86,26 @@ Element Reducer::vast_sum(const Row& row) const {
 }
 
 /// Finite terms whose sum is no double: added again, scaled by 2^-64, which their count cannot
-/// undo.
+/// undo. Exact where every order of the kernel's is (rule R11), but for the range.
 Element Reducer::far_sum(const Row& row) const {
   constexpr double unit = 0x1p64;
   std::vector<double> scaled[4];
   const double* from[4] = {row.v, row.e, row.lo, row.hi};
   const double* to[4] = {};
+  double lost = 0;  // of terms that become subnormal
   for (int which = 0; which < 4; ++which) {
     if (from[which] == nullptr) continue;
-    for (int64_t k = 0; k < row.n; ++k) scaled[which].push_back(from[which][k] / unit);
+    for (int64_t k = 0; k < row.n; ++k) {
+      const double x = from[which][k];
+      scaled[which].push_back(x / unit);
+      if (x != 0 && std::fabs(x) < 0x1p-958) lost += 0x1p-1074;
+    }
     to[which] = scaled[which].data();
   }
-  const rows::RowSum s =
-      kernels_.sum(row.n, to[0], to[1], to[2], to[3], std::numeric_limits<double>::max());
-  const double lost = static_cast<double>(row.n) * 0x1p-1074;  // of terms that become subnormal
+  const rows::RowSum s = kernels_.sum(row.n, to[0], to[1], to[2], to[3], exact_limit());
   const double e = s.e + lost;
-  const double own = growth(row.n) * (s.magnitude + larger(s.lo, s.hi)) + lost;
+  const double rounded = exact(row, s) ? 0 : growth(row.n) * (s.magnitude + larger(s.lo, s.hi));
+  const double own = rounded + lost + flushed(row.n) / unit;
   const double lo = (s.lo + own) * rows::kOutward;
   const double hi = (s.hi + own) * rows::kOutward;
   if (!std::isfinite(e) || !std::isfinite(lo) || !std::isfinite(hi)) return kNoBound;

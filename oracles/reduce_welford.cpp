@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "oracles/accuracy_table.hpp"
 #include "oracles/extrema.hpp"
 #include "oracles/reducer.hpp"
 
@@ -113,14 +112,6 @@ class Steps {
   double away_ = 0;  ///< the farthest that an element moves
 };
 
-/// In u.
-double error_of_division(const EvaluationSettings& settings, double u) {
-  const auto table = accuracy_rows("div", settings.accumulate, settings.math);
-  if (table.empty()) return 1;
-  const rows::Accuracy published = accuracy_of(table.front());
-  return std::max(1.0, published.ulps * 2 + published.relative / u);
-}
-
 }  // namespace
 
 Element Reducer::running_mean(const Row& row) const {
@@ -139,7 +130,7 @@ Element Reducer::running_mean(const Row& row) const {
   out.hi = s.hi / n * rows::kOutward;
   const Spread spread = spread_of(row, {out.v, out.e, 0, larger(out.lo, out.hi)});
   const Steps steps(spread, u_, rounding_.eta * own_, depth_,
-                    error_of_division(settings_, rounding_.u));
+                    division_error(settings_.accumulate, settings_.math));
   const double own = row.n <= 1 ? 0 : steps.mean_error();
   out.lo = (out.lo + own) * rows::kOutward;
   out.hi = (out.hi + own) * rows::kOutward;
@@ -171,7 +162,7 @@ Element Reducer::running_variance(const Row& row) const {
   const double root = std::sqrt(total) * rows::kOutward;
   const double norm = std::sqrt(total + n * spread.centre * spread.centre) * rows::kOutward;
   const Steps steps(spread, u_, rounding_.eta * own_, depth_,
-                    error_of_division(settings_, rounding_.u));
+                    division_error(settings_.accumulate, settings_.math));
   const double y = steps.movement(norm, root);
   const double squares = (root + y) * (root + y);
   const double drift = 2 * std::sqrt(2.0) * u_ * (1 + 16 * u_) * (norm + y) * (root + y);

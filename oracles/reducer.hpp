@@ -27,6 +27,9 @@ struct Element {
   double hi = 0;
 };
 
+/// The error of a division or a reciprocal in a type, in u: 1 where it is correctly rounded.
+double division_error(DType type, const MathFigures& math);
+
 class Reducer {
  public:
   /// `errs` off: the terms' own allowances pass through, the reduction adds none.
@@ -38,6 +41,7 @@ class Reducer {
         kernels_(kernels),
         rounding_(rounding_of(settings.accumulate, settings.flush)),
         others_(rounding_of(settings.arithmetic, settings.flush)),
+        division_(division_error(settings.arithmetic, settings.math)),
         own_(errs ? 1 : 0),
         u_(rounding_.u * own_) {}
 
@@ -53,8 +57,8 @@ class Reducer {
   /// Products enter a tensor core unrounded: what lies below the accumulator's smallest subnormal
   /// number may be lost although the products are multiples of a quantum.
   bool exact(const Row& row, const rows::RowSum& s) const;
-  /// Relative to sum|t|. Any order: (n - 1) u (Jeannerod & Rump 2013). A path of h additions:
-  /// (1 + u/(1 + u))^h - 1 <= h u (1 + h u) for h u <= 1.
+  /// Relative to sum|t|: rows::adding_error, or of steps of a tensor core
+  /// (docs/judging/matmul.md).
   double growth(int64_t n) const;
   /// Of one step of a tensor core, relative to the magnitudes that it adds: each of the k products
   /// and the accumulator is cut to a multiple of 2^(-23 - e) of the largest, the sum to the
@@ -75,10 +79,9 @@ class Reducer {
   /// A partial sum of the terms of one sign may be infinite: then so may be the total, or, with an
   /// infinity of the other sign too, NaN.
   void overflow(const Row& row, Element& out) const;
-  /// Division by n, relative and beyond its rounding; a kernel may multiply by the rounded
-  /// reciprocal instead. An approximate one errs also where n is a power of two, but not for n = 1
-  /// (docs/judging/welford.md).
-  double division(int64_t n) const;
+  /// Division by n, beyond one rounding: a kernel may multiply by the rounded reciprocal instead;
+  /// where division is approximate either errs by as much (docs/judging/sums.md), but for n = 1.
+  double quotient(int64_t n) const;
   /// A sum in a finer type may be rounded to that of the other operations before it is divided.
   bool narrowed(const Element& s) const;
   Element mean(const Row& row) const;
@@ -93,9 +96,6 @@ class Reducer {
   Element vast_extremum(const Row& row, double sign) const;
 
   // reduce_variance.cpp
-  /// Of the sum of squares by n, its rounding included: a quotient, or a product with the
-  /// reciprocal.
-  double last_division() const;
   /// Exactly, from the exact mean m.
   rows::RowSum squared_differences(const Row& row, const Element& m) const;
   /// Two passes: with a mean that is off by delta the kernel sees var + delta^2, and each of its
@@ -121,6 +121,7 @@ class Reducer {
   const rows::Kernels& kernels_;
   const rows::Rounding rounding_;  ///< of partial sums
   const rows::Rounding others_;    ///< of what is done before and after them
+  const double division_;          ///< the error of one, in u of `others_`
   const double own_;
   const double u_;
 };

@@ -187,6 +187,14 @@ const Kernels& plain_kernels();
 const Kernels& avx2_kernels();
 bool has_avx2();
 
+/// What adding n terms may err by, relative to sum|t| (docs/judging/sums.md): (n - 1) u in any
+/// order, or of at most h additions on a path (1 + u/(1 + u))^h - 1 <= h u (1 + h u), as long as h
+/// u <= 1. `any_order`: n - 1.
+inline double adding_error(double h, double any_order, double u) {
+  if (h >= any_order || h * u > 1) return any_order * u;
+  return std::min(any_order * u, h * u * (1 + h * u));
+}
+
 /// The largest power of two that x is a multiple of; infinity for 0.
 inline double quantum(double x) {
   const auto bits = std::bit_cast<uint64_t>(x);

@@ -127,6 +127,35 @@ inline void repair_small_product(int n, In a, In b, Out o) {
   }
 }
 
+int mul(int n, In a, In b, bool exact, Out o);
+
+/// Of a factor next to double's end its size and its error together leave double: bounds of the
+/// product of what is 2^-64 of it, which loses less than 2^-1074 of each of that factor's.
+inline void repair_far_product(int n, In a, In b, bool exact, Out o) {
+  const auto leaves = [](In x, int i) {
+    const double most = absolute(x.v[i]) + x.e[i];
+    return finite(x.v[i]) && finite(x.e[i]) && !finite(most);
+  };
+  const auto scaled = [](double x) { return x == 0 ? 0 : x * 0x1p-64 + 0x1p-1074; };
+  for (int i = 0; i < n; ++i) {
+    if (!finite(o.v[i]) || leaves(a, i) == leaves(b, i)) continue;
+    const In far = leaves(a, i) ? a : b;
+    const In other = leaves(a, i) ? b : a;
+    const double v = far.v[i] * 0x1p-64;
+    const double e = scaled(far.e[i]);
+    const double lo = scaled(far.lo[i]);
+    const double hi = scaled(far.hi[i]);
+    double out[4];
+    const Out one{&out[0], &out[1], &out[2], &out[3]};
+    mul(1, {&v, &e, &lo, &hi}, {other.v + i, other.e + i, other.lo + i, other.hi + i}, exact, one);
+    // The product is 2^-52 or more; its scaled bounds may have underflowed.
+    const auto back = [](double x) { return x == 0 ? 0 : (x * 0x1p64 + 0x1p-1000) * kOutward; };
+    o.e[i] = back(out[1]);
+    o.lo[i] = back(out[2]);
+    o.hi[i] = back(out[3]);
+  }
+}
+
 // (a + s)(b + t) - ab = a t + b s + s t over the box of s and t.
 int mul(int n, In a, In b, bool exact, Out o) {
   Seen seen;
@@ -142,9 +171,11 @@ int mul(int n, In a, In b, bool exact, Out o) {
     const double am = a_size + a.e[i];
     const double bm = b_size + b.e[i];
     const double rounded = absolute(v) * half_ulp + tiny;
-    // A product with 0 or 1 is exact: weights e^0 of averages.
+    // A product with 0 or 1 is exact (weights e^0 of averages), and so is one without a residue.
     const bool unit = (a_size == 1) | (b_size == 1);
-    const double own = ((a.v[i] == 0) | (b.v[i] == 0) | unit) ? 0 : rounded;
+    const bool whole =
+        (product_residue(a.v[i], b.v[i], v) == 0) & (absolute(v) > kLeastWithResidue);
+    const double own = ((a.v[i] == 0) | (b.v[i] == 0) | unit | whole) ? 0 : rounded;
     any_odd |= bits_of(absolute(v) > kLeastWithResidue ? 0 : own);
     const double e = a.e[i] * bm + b.e[i] * am + own;
     const double s = larger(a.lo[i], a.hi[i]);
@@ -162,6 +193,7 @@ int mul(int n, In a, In b, bool exact, Out o) {
     put(o, i, v, e, lo, hi, a.e[i] + b.e[i], s + t, seen);
   }
   if (any_odd == 0) return seen.flags();
+  repair_far_product(n, a, b, exact, o);
   if (!exact) repair_small_product(n, a, b, o);
   repair_infinite_product(n, a, b, o);
   return seen.flags() | kAnyAllowance | repair_vast_product(n, a, b, o);
@@ -234,8 +266,12 @@ int max2(int n, In a, In b, NanMode mode, Out o) {
     const double dropped = a_nan ? b.v[i] : b_nan ? a.v[i] : larger(a.v[i], b.v[i]);
     const double v = some_nan && mode != NanMode::ignore ? 0 / 0.0 : dropped;
     const double dev = a.lo[i] + a.hi[i] + b.lo[i] + b.hi[i];
-    const double in_e = larger(a.e[i], b.e[i]);
-    any_vast |= finite(in_e) ? 0 : 1;
+    // The smaller one's error counts where it might be the larger.
+    const double both_e = larger(a.e[i], b.e[i]);
+    const double by = (a.e[i] + b.e[i]) * kOutward;
+    const double apart_e = a.v[i] - b.v[i] > by ? a.e[i] : b.v[i] - a.v[i] > by ? b.e[i] : both_e;
+    const double in_e = finite(v) ? apart_e : both_e;
+    any_vast |= finite(both_e) ? 0 : 1;
     // One side may be minus infinity: it takes no part then.
     const double up_a = a.v[i] + (a.e[i] + a.hi[i]);
     const double up_b = b.v[i] + (b.e[i] + b.hi[i]);
@@ -352,9 +388,11 @@ void hoist(int n, In dividend, In quotient, double relative, double absolute_par
     const auto bounded = [](double by) { return by < 1 / 0.0 ? by : 0; };
     const double size = absolute(dividend.v[i]) +
                         (dividend.e[i] + larger(bounded(dividend.lo[i]), bounded(dividend.hi[i])));
-    const double known = absolute(v) + quotient.e[i];
-    const double own_lo = factor * (known + lo[i]) + absolute_part * size;
-    const double own_hi = factor * (known + hi[i]) + absolute_part * size;
+    // Scaled before they are added: next to double's end their sum may leave double.
+    const double known = factor * absolute(v) + factor * quotient.e[i];
+    const double lost = absolute_part == 0 ? 0 : absolute_part * size;
+    const double own_lo = (known + factor * lo[i]) + lost;
+    const double own_hi = (known + factor * hi[i]) + lost;
     // A vast quotient has room for it.
     const bool vast = (quotient.e[i] == 1 / 0.0) & ((v > 0 ? hi[i] : lo[i]) == 1 / 0.0);
     const bool counts = finite(v) & (size != 0) & !vast;

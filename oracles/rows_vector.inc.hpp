@@ -394,10 +394,10 @@ int settle(int n, In x, const Rounding& r, double* lo, double* hi) {
     const Mask limited = (a.e == infinity) & ((a.lo == infinity) ^ (a.hi == infinity));
     const Vec known = limited ? zero : a.e;
     const auto rounded = [&](Vec by) {
-      return (by + (plain
-                        ? zero
-                        : u * (m + known + by) + vunderflow(m - known - wide, m + known + by, r))) *
-             kOutward;
+      // Scaled before they are added: next to double's end their sum may leave double.
+      const Vec own =
+          (u * m + u * known + u * by) + vunderflow(m - known - wide, m + known + by, r);
+      return (by + (plain ? zero : own)) * kOutward;
     };
     const Mask over_up = ~plain & (a.v + known + a.hi >= limit);
     const Mask over_down = ~plain & (known + a.lo - a.v >= limit);
@@ -468,7 +468,9 @@ MatchTotals match(int n, In x, const double* got, const MatchFormat& format, uin
     const Mask has_limit = (a.e == 1 / 0.0) & (a.lo != a.hi);
     const Mask is_weak = (wide > 0.25 * vlarger(vabs(a.v), splat(format.weak_floor))) & ~has_limit;
     const Mask counts = near & ~is_weak & (dev > 0);
-    const Vec over = vlarger(size - half, zero);
+    // Beyond a power of two, away from 0, the spacing is twice that before it.
+    const Vec beyond = vlarger(vpower_below(gm), splat(format.min_normal)) * format.half_scale;
+    const Vec over = vlarger(size - (vabs(a.v) > gm ? beyond : half), zero);
     const Vec used = counts ? over / dev : zero;
     share = vlarger(used, share);
     bad |= ~good;

@@ -70,12 +70,19 @@ class ScatterJudge {
     if (fresh) state_.tally.judged(output_, 1);
     Doubt doubt{writer, k, logical, 0, 0, *bits};
     const Decision decision = decide_value(value, at, doubt);
+    // Of several writers the one that won tells how much was used.
+    if (is_real() && (!shared || decision == Decision::accepted))
+      count_use(state_, output_, cell_of(*bits).value, value.v[at], element(value.e, at), doubt.lo,
+                doubt.hi);
     if (decision == Decision::doubt)
       doubts_.push_back(doubt);
     else
       count(logical, shared, decision == Decision::accepted);
     if (state_.tally.watched(output_, logical)) note(value, at, shared);
   }
+
+  /// Judged as a real number: neither moved bits nor an integer.
+  bool is_real() const { return root_.raw_node < 0 && is_floating(output_.dtype); }
 
   /// What the kernel wrote; nullopt: nothing.
   std::optional<uint64_t> written_bits(int64_t logical) const {
@@ -166,7 +173,7 @@ class ScatterJudge {
 
   Decision decide_value(const Value& value, int64_t at, Doubt& doubt) {
     const auto accepted = [](bool yes) { return yes ? Decision::accepted : Decision::rejected; };
-    if (root_.raw_node >= 0 || !is_floating(output_.dtype)) {
+    if (!is_real()) {
       const uint8_t status = value.status == nullptr ? uint8_t{kKnown} : value.status[at];
       IntegerExpectation expected{status == kKnown, static_cast<uint64_t>(value.i[at])};
       if (root_.raw_node < 0)

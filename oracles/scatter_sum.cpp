@@ -193,15 +193,15 @@ class ScatterSum {
     const rows::Rounding rounding = rounding_of(state_.settings.accumulate, false);
     const double smallest = std::ldexp(1.0, format_of(state_.settings.accumulate).min_exponent);
     const double flushed = flush ? static_cast<double>(sum.terms) * smallest : 0;
-    int64_t additions = std::max<int64_t>(sum.terms - 1, 0);
-    if (state_.settings.depth >= 0) additions = std::min(additions, state_.settings.depth);
-    if (additions == 0) return flushed;
+    const auto any_order = static_cast<double>(std::max<int64_t>(sum.terms - 1, 0));
+    if (any_order == 0) return flushed;
     const int precision = format_of(state_.settings.accumulate).precision;
     const bool exact = sum.lo == 0 && sum.hi == 0 && sum.e == 0 && multiples_within(sum, precision);
     if (exact) return flushed;
-    const double n = static_cast<double>(additions);
-    const auto rounded = static_cast<double>(n * rounding.u * (1 + n * rounding.u) * sum.magnitude);
-    return up(rounded + n * rounding.eta + flushed);
+    const int64_t stated = state_.settings.depth;
+    const double h = stated < 0 ? any_order : static_cast<double>(stated);
+    const double growth = rows::adding_error(h, any_order, rounding.u);
+    return up(static_cast<double>(growth * sum.magnitude) + flushed);
   }
 
   /// sum|t| < 2^bits q, q the lowest bit of the terms.
@@ -294,6 +294,7 @@ class ScatterSum {
     const Cell cell = cell_of(output_.dtype, bits);
     const auto [assessed, v, lo, hi, m] = assess(logical, sum, cell, state_.settings.flush);
     Decision decision = assessed;
+    count_use(state_, output_, cell.value, v, m.value_error, lo, hi);
     if (accepts_anything(lo, hi)) state_.tally.without_bound(output_, logical);
     if (decision != Decision::accepted && overflows_to(cell.value, sum)) {
       ++state_.tally.verdict.widened;

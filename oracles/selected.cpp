@@ -8,14 +8,14 @@
 namespace assay {
 namespace {
 
-/// Marks what reaches one element, from its node down to the operands.
+/// Marks what reaches some elements, from their node down to the operands.
 class Selection {
  public:
   Selection(const Graph& graph, RowEvaluator& rows, const Chunk& chunk, int top)
       : graph_(graph), rows_(rows), chunk_(chunk), marks_(static_cast<size_t>(top) + 1) {}
 
-  bool any(int top, int64_t position, const std::function<bool(double)>& holds) {
-    of(top)[static_cast<size_t>(position)] = 1;
+  bool any(int top, std::span<const int64_t> positions, const std::function<bool(double)>& holds) {
+    for (const int64_t position : positions) of(top)[static_cast<size_t>(position)] = 1;
     for (int id = top; id >= 0; --id) {
       const Node& node = graph_.nodes[static_cast<size_t>(id)];
       if (marks_[static_cast<size_t>(id)].empty()) continue;
@@ -89,8 +89,8 @@ class Selection {
 }  // namespace
 
 bool any_selected(const Graph& graph, RowEvaluator& rows, const Chunk& chunk, int top,
-                  int64_t position, const std::function<bool(double)>& holds) {
-  return Selection(graph, rows, chunk, top).any(top, position, holds);
+                  std::span<const int64_t> positions, const std::function<bool(double)>& holds) {
+  return Selection(graph, rows, chunk, top).any(top, positions, holds);
 }
 
 }  // namespace assay

@@ -325,8 +325,11 @@ class TierEvaluator : public ExactTier {
       if (leaves_->settings().nan != rows::NanMode::ignore) return a_nan ? a : b;
       return a_nan ? b : a;
     }
-    Element m = T::less(a.v, b.v) ? b : a;
-    m.e = std::max(a.e, b.e);
+    const bool second = T::less(a.v, b.v);
+    Element m = second ? b : a;
+    // The smaller one's error counts where it might be the larger.
+    const Element apart = second ? sub(b, a) : sub(a, b);
+    if (!(size_of(T::to_bound(apart.v)) * (1 - 0x1p-50L) > apart.e)) m.e = std::max(a.e, b.e);
     return m;
   }
 

@@ -185,6 +185,7 @@ struct alignas(64) MicroOp {
   uint8_t read_bytes = 0;            ///< of an element of a and b when not all: 8-bit types
   ResultFormat result = ResultFormat::none;  ///< of a floating instruction: what `d` holds
   CompareFormat compared = CompareFormat::none;  ///< of a comparison: what `a` and `b` hold
+  Shuffle shuffle = Shuffle::none;
 };
 static_assert(sizeof(MicroOp) == 128);
 
@@ -287,6 +288,11 @@ struct Unsupported {
 /// The innermost line of the user's own text that an instruction came from; line 0: not known.
 SourceLine user_line(const Module& module, const Function& function,
                      const Instruction& instruction);
+/// The same for a finding. What the compiler moves or merges has no line of its own (`.loc` with
+/// line 0): then that of the instruction that first uses its result, directly or by way of others
+/// of this kind, or without one of what last set what it reads.
+SourceLine named_line(const Module& module, const Function& function,
+                      const Instruction& instruction);
 /// A step at an instruction, without thread and value.
 Step step_of(const Module& module, const Function& function, const Instruction& instruction,
              std::string what);

@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "devices/ptx/code.hpp"
@@ -84,7 +86,9 @@ class Executor : public RaceOwner {
   void exit_lanes(WarpState& warp, Group& group, uint32_t mask);
   void split_off(WarpState& warp, Group& group, uint32_t mask, int32_t pc);
   void end_rotation(int64_t waiting_blocks, int64_t most, int64_t& limit);
+  void fit(BlockState& block) const;
   void recycle(std::unique_ptr<BlockState> block);
+  void keep_few_blocks();
   int64_t budget() const;  ///< warp instructions that this launch may take
   int64_t block_number(int64_t index, int64_t count) const;
 
@@ -354,6 +358,7 @@ class Executor : public RaceOwner {
                      std::string operand = "", bool note = false);
   std::array<int64_t, 3> thread_of(const WarpState& warp, int lane) const;
   SourceLine user_line(int32_t site) const;
+  SourceLine named_line(int32_t site) const;
   Step step_at(int32_t site, std::string what) const;
   std::string place(int32_t site) const;
 
@@ -380,7 +385,8 @@ class Executor : public RaceOwner {
   int race_bytes_ = 0;                ///< of a lane in that access, a power of two
   AlignedBytes constants_;
   uint64_t constants_of_ = 0;           ///< Code::serial
-  std::array<int64_t, 6> tid_shape_{};  ///< block shape and only_thread that the free blocks have
+  BlockShape shape_{};                  ///< of the launch
+  uint64_t free_blocks_of_ = 0;         ///< Code::serial of the launch before
   std::array<const uint8_t*, 4> bases_{};
   struct Counted {
     const Module* module = nullptr;
@@ -405,6 +411,8 @@ class Executor : public RaceOwner {
   std::deque<std::unique_ptr<BlockState>> resident_;
   Stillness stillness_;
   std::unordered_map<uint64_t, Joins> all_joins_;  ///< by Code::serial
+  /// Of sites whose own line is 0, by Code::serial.
+  mutable std::map<std::pair<uint64_t, int32_t>, SourceLine> named_lines_;
   Joins* joins_now_ = nullptr;  ///< of the program that runs; null: not asked for yet
   /// A block's barrier at which others wait while a warp runs, and how often the blocks behind it
   /// had been entered when that warp began.

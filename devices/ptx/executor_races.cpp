@@ -31,6 +31,18 @@ std::string value_text(Type type, const uint8_t* bytes, int size) {
   return text;
 }
 
+/// The narrowest that both threads of a race belong to.
+enum class RaceScope { warp, block, grid };
+
+RaceScope scope_of(const Step& a, const Step& b, const LaunchConfig& config) {
+  if (a.block != b.block) return RaceScope::grid;
+  const auto warp = [&](const Step& step) {
+    const auto& [x, y, z] = step.thread;
+    return (x + config.block[0] * (y + config.block[1] * z)) / kLanes;
+  };
+  return warp(a) == warp(b) ? RaceScope::warp : RaceScope::block;
+}
+
 const char* verb(bool writes, uint32_t what) {
   return (what & RaceAccess::kAtomic) != 0 ? "atomic" : writes ? "store" : "load";
 }
@@ -214,7 +226,7 @@ void Executor::race_found(const Race& race) {
              verb(race.earlier_writes, race.earlier.what), &race.earlier_value};
   Side second{site_of(race.what), race.thread, verb(race.writes, race.what), &race.value};
   // The place is the line further down, whichever access the schedule put first.
-  const SourceLine a = user_line(first.site), b = user_line(second.site);
+  const SourceLine a = named_line(first.site), b = named_line(second.site);
   const auto ptx_line = [&](const Side& side) {
     return code_->sites[side.site].instruction->ptx_line;
   };
@@ -229,9 +241,16 @@ void Executor::race_found(const Race& race) {
     return "thread " + coordinates_text(unfold(number(t), config_->block)) + " of block " +
            coordinates_text(block_of(t));
   };
-  const char* between = first.thread >> kBlockBits != second.thread >> kBlockBits ? "blocks"
-                        : first.thread >> 5 != second.thread >> 5 ? "threads of a block"
-                                                                  : "lanes of a warp";
+  const RaceScope scope = first.thread >> kBlockBits != second.thread >> kBlockBits ? RaceScope::grid
+                          : first.thread >> 5 != second.thread >> 5 ? RaceScope::block
+                                                                    : RaceScope::warp;
+  // Two lanes of a block of several warps may be all that this run shows of a missing barrier.
+  const auto& [x, y, z] = config_->block;
+  const bool one_warp = race.volatiles || x * y * z <= kLanes;
+  const char* between = scope == RaceScope::grid    ? "blocks"
+                        : scope == RaceScope::block ? "threads of a block"
+                        : one_warp                  ? "lanes of a warp"
+                                                    : "threads of a block, here of one warp";
   std::string operand;
   const std::string where =
       describe(race.shared ? Space::shared : Space::global, race.address, race.bytes, &operand);
@@ -240,9 +259,18 @@ void Executor::race_found(const Race& race) {
                         thread_text(second.thread) + " and " + first.verb + " by " +
                         thread_text(first.thread) + place(first.site) +
                         ", with nothing that orders them";
-  Diagnostic& d = report(DiagnosticKind::race, second.site, race.lane, std::move(message), operand,
-                         race.volatiles);
-  if (d.count > 1 || !d.steps.empty()) return;
+  Diagnostic& d =
+      report(DiagnosticKind::race, second.site, race.lane, message, operand, race.volatiles);
+  // The threads furthest apart of all that race here say which barrier is missing.
+  if (!d.steps.empty()) {
+    if (scope_of(d.steps.front(), d.steps.back(), *config_) >= scope) return;
+    d.message = std::move(message);
+    d.operand = operand;
+    d.ptx_line = ptx_line(second);
+    d.steps.clear();
+  } else if (d.count > 1) {
+    return;
+  }
   d.block = block_of(second.thread);
   d.thread = unfold(number(second.thread), config_->block);
   for (const Side& side : {first, second}) {

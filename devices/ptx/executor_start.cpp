@@ -11,15 +11,34 @@ void broadcast32(uint8_t* row, uint32_t value) {
   for (int i = 0; i < kLanes; ++i) std::memcpy(row + 4 * i, &value, 4);
 }
 
+/// Of the blocks that another program's launch left, so many are kept, and so many bytes.
+constexpr size_t kKeptBlocks = 4;
+constexpr size_t kKeptBytes = size_t{16} << 20;
+
+size_t storage_bytes(const BlockState& block) {
+  size_t bytes = 0;
+  for (const auto& warp : block.warps) bytes += warp->storage.size();
+  return bytes;
+}
+
 /// tid, lane and warp rows depend only on the block's shape; recycled blocks keep them.
 void fill_warp_constants(WarpState& warp, const LaunchConfig& config, int32_t index) {
   auto* rows = reinterpret_cast<uint32_t*>(warp.constants);
   const int64_t threads = config.block[0] * config.block[1] * config.block[2];
+  int64_t x = int64_t{index} * kLanes % config.block[0];
+  int64_t y = int64_t{index} * kLanes / config.block[0] % config.block[1];
+  int64_t z = int64_t{index} * kLanes / (config.block[0] * config.block[1]);
   for (int i = 0; i < kLanes; ++i) {
-    const int64_t t = int64_t{index} * kLanes + i;
-    rows[0 * kLanes + i] = static_cast<uint32_t>(t % config.block[0]);
-    rows[1 * kLanes + i] = static_cast<uint32_t>(t / config.block[0] % config.block[1]);
-    rows[2 * kLanes + i] = static_cast<uint32_t>(t / (config.block[0] * config.block[1]));
+    rows[0 * kLanes + i] = static_cast<uint32_t>(x);
+    rows[1 * kLanes + i] = static_cast<uint32_t>(y);
+    rows[2 * kLanes + i] = static_cast<uint32_t>(z);
+    if (++x == config.block[0]) {
+      x = 0;
+      if (++y == config.block[1]) {
+        y = 0;
+        ++z;
+      }
+    }
     rows[3 * kLanes + i] = static_cast<uint32_t>(i);
     rows[4 * kLanes + i] = static_cast<uint32_t>(index);
     const uint32_t bit = 1u << i;
@@ -54,8 +73,10 @@ void Executor::start_warp(WarpState& warp, BlockState& block, int32_t index) {
   warp.wrap = reinterpret_cast<WrapRow*>(warp.undefined + frame);
   warp.local = warp.undefined + frame + wrap;
   warp.local_state = warp.local + local;
-  std::memset(warp.local, 0xcd, local);
-  std::memset(warp.local_state, options_.definedness ? kUndefined : 0, local);
+  if (local > 0) {  // a masked store of no bytes to a page that nothing has touched is slow
+    std::memset(warp.local, 0xcd, local);
+    std::memset(warp.local_state, options_.definedness ? kUndefined : 0, local);
+  }
   warp.local_deltas.clear();
   warp.local_trails.clear();
   if (warp.trails_of != code.serial) warp.trails.clear();
@@ -89,19 +110,30 @@ void Executor::count_warps() {
   warp_count_ = config_->only_thread ? 1 : (threads + kLanes - 1) / kLanes;
 }
 
+/// Gives a block the launch's shape; warps that it has keep their memory.
+void Executor::fit(BlockState& block) const {
+  const auto warps = static_cast<size_t>(warp_count_);
+  block.warps.resize(warps);
+  for (auto& warp : block.warps) {
+    if (warp == nullptr) warp = std::make_unique<WarpState>();
+  }
+  block.barrier_masks.resize(warps);
+  for (size_t w = 0; w < warps; ++w) {
+    fill_warp_constants(*block.warps[w], *config_, static_cast<int32_t>(w));
+  }
+  block.shape = shape_;
+}
+
 std::unique_ptr<BlockState> Executor::start_block(std::array<int64_t, 3> at, int64_t linear) {
   std::unique_ptr<BlockState> block;
-  const bool recycled = !free_blocks_.empty();
-  if (recycled) {
+  if (!free_blocks_.empty()) {
     block = std::move(free_blocks_.back());
     free_blocks_.pop_back();
   } else {
     block = std::make_unique<BlockState>();
-    const int64_t warps = warp_count_;
-    for (int64_t w = 0; w < warps; ++w) block->warps.push_back(std::make_unique<WarpState>());
-    block->barrier_masks.resize(warps);
-    for (int32_t w = 0; w < warps; ++w) fill_warp_constants(*block->warps[w], *config_, w);
   }
+  const bool fits = block->shape == shape_;
+  if (!fits) fit(*block);
   block->at = at;
   block->linear = linear;
   block->finished_warps = 0;
@@ -126,7 +158,7 @@ std::unique_ptr<BlockState> Executor::start_block(std::array<int64_t, 3> at, int
   for (auto& masks : block->barrier_masks) masks.fill(0);
   for (int32_t w = 0; w < static_cast<int32_t>(block->warps.size()); ++w) {
     WarpState& warp = *block->warps[w];
-    if (recycled) {
+    if (fits) {
       const int64_t threads = config_->block[0] * config_->block[1] * config_->block[2];
       const int64_t left = threads - int64_t{w} * kLanes;
       warp.live = left >= kLanes ? ~0u : (1u << left) - 1;
@@ -143,6 +175,16 @@ std::unique_ptr<BlockState> Executor::start_block(std::array<int64_t, 3> at, int
 
 void Executor::recycle(std::unique_ptr<BlockState> block) {
   free_blocks_.push_back(std::move(block));
+}
+
+/// Another program comes: what a launch with many blocks at once took is given back.
+void Executor::keep_few_blocks() {
+  if (free_blocks_.size() > kKeptBlocks) free_blocks_.resize(kKeptBlocks);
+  size_t bytes = 0;
+  std::erase_if(free_blocks_, [&](const auto& block) {
+    bytes += storage_bytes(*block);
+    return bytes > kKeptBytes;
+  });
 }
 
 }  // namespace assay::ptx

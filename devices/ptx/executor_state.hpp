@@ -29,6 +29,7 @@ class AlignedBytes {
     size_ = bytes;
   }
   uint8_t* data() { return data_.get(); }
+  size_t size() const { return size_; }
 
  private:
   struct Free {
@@ -123,7 +124,11 @@ struct BarrierState {
   Trail trail;               ///< of an undefined predicate
 };
 
+/// A block's threads in x, y and z; whether only one of them runs.
+using BlockShape = std::array<int64_t, 4>;
+
 struct BlockState {
+  BlockShape shape{};  ///< that the constants of the warps are of
   std::array<int64_t, 3> at{};
   int64_t linear = 0;
   alignas(64) uint8_t constants[kBlockRows * kRow32];

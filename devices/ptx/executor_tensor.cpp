@@ -219,21 +219,51 @@ const Fragment& Executor::fragment(const Instruction& ins, Matrix matrix) {
   return found->second;
 }
 
+namespace {
+
+/// The elements of one register of all lanes, each by `value` of its bits.
+template <class Bits, class F>
+void gather_register(const uint8_t* from, const uint16_t* element, Elements& values, F value) {
+  for (size_t i = 0; i < kLanes * 4 / sizeof(Bits); ++i) {
+    Bits bits;
+    std::memcpy(&bits, from + i * sizeof(Bits), sizeof(Bits));
+    values[element[i]] = value(bits);
+  }
+}
+
+void gather_register(Type type, int parts, const uint8_t* from, const uint16_t* element,
+                     Elements& values) {
+  const auto any = [type](uint32_t bits) { return element_value(type, bits); };
+  // Of the usual types without a call: numbers of f16 that are normal, and all of bf16.
+  const auto half = [](uint16_t bits) -> double {
+    const bool normal = (bits & 0x7c00u) - 0x400u < 0x7800u;
+    if (!normal) return element_value(Type::f16, bits);
+    return std::bit_cast<float>((bits & 0x8000u) << 16 | ((bits & 0x7fffu) + (112u << 10)) << 13);
+  };
+  const auto bfloat = [](uint16_t bits) -> double {
+    return std::bit_cast<float>(uint32_t{bits} << 16);
+  };
+  if (type == Type::f16 && parts == 2)
+    return gather_register<uint16_t>(from, element, values, half);
+  if (type == Type::bf16 && parts == 2)
+    return gather_register<uint16_t>(from, element, values, bfloat);
+  if (parts == 1) return gather_register<uint32_t>(from, element, values, any);
+  if (parts == 2) return gather_register<uint16_t>(from, element, values, any);
+  return gather_register<uint8_t>(from, element, values, any);
+}
+
+}  // namespace
+
 /// Reads a fragment from the register rows [first, first + registers) of a site. Returns whether
 /// any element is undefined; then `undefined` says which.
 bool Executor::gather(const FragmentRows& registers, size_t first, const Fragment& f,
                       Elements& values, UndefinedElements& undefined) {
-  const int bytes = 4 / f.parts;
   const int in_register = kLanes * f.parts;
   bool dirty = false;
   for (int reg = 0; reg < f.registers; ++reg) {
     const uint8_t* from = row(registers.rows[first + reg]);
     const uint16_t* element = f.element.data() + reg * in_register;
-    for (int i = 0; i < in_register; ++i) {
-      uint32_t bits = 0;
-      std::memcpy(&bits, from + i * bytes, bytes);
-      values[element[i]] = element_value(f.type, bits);
-    }
+    gather_register(f.type, f.parts, from, element, values);
     dirty |= shadow_ && (warp_->flags[registers.flags[first + reg]] & kMaybeUndefined) != 0;
   }
   if (!dirty) return false;

@@ -198,16 +198,15 @@ bool Executor::shuffle_whole(const MicroOp& op, uint32_t mask) {
   const uint32_t* c = reinterpret_cast<const uint32_t*>(row(op.c));
   if (!is_uniform(op.b) || !is_uniform(op.c)) return false;
   const uint32_t* from = reinterpret_cast<const uint32_t*>(row(op.a));
-  const Shuffle mode = code_->sites[op.site].instruction->shuffle;
   uint32_t in_range = ~0u;
-  if (mode == Shuffle::bfly && c[0] == 31) {
+  if (op.shuffle == Shuffle::bfly && c[0] == 31) {
     kit_.butterfly32(reinterpret_cast<uint32_t*>(frame_row(op.d)), from, b[0] & 31);
   } else {
     alignas(64) uint32_t result[kLanes];
     in_range = 0;
     for (int lane = 0; lane < kLanes; ++lane) {
       bool ok = false;
-      result[lane] = from[shuffle_source(mode, lane, b[0], c[0], &ok)];
+      result[lane] = from[shuffle_source(op.shuffle, lane, b[0], c[0], &ok)];
       in_range |= static_cast<uint32_t>(ok) << lane;
     }
     std::memcpy(frame_row(op.d), result, sizeof result);
@@ -251,14 +250,13 @@ void Executor::shuffle(WarpState& warp, std::span<const Participant> all) {
   }
   for (const Participant& p : all) {
     const MicroOp& op = *p.op;
-    const Shuffle mode = code_->sites[op.site].instruction->shuffle;
     const uint32_t* b = reinterpret_cast<const uint32_t*>(row(op.b));
     const uint32_t* c = reinterpret_cast<const uint32_t*>(row(op.c));
     uint32_t in_range = 0, absent = 0;
     int sources[kLanes], asked[kLanes];
     for (int lane = 0; lane < kLanes; ++lane) {
       bool ok = false;
-      const int source = shuffle_source(mode, lane, b[lane], c[lane], &ok);
+      const int source = shuffle_source(op.shuffle, lane, b[lane], c[lane], &ok);
       // A lane that does not take part gives no value: the reader keeps its own, undefined.
       const bool present = (participants >> source) & 1;
       asked[lane] = source;

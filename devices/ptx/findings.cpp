@@ -1,11 +1,13 @@
 // Findings: their text, their source line, and one entry for each kind and line.
 #include <cxxabi.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <set>
 
 #include "devices/ptx/atomics.hpp"
 #include "devices/ptx/executor.hpp"
@@ -63,6 +65,68 @@ SourceLine user_line(const Module& module, const Function& function,
   return line;
 }
 
+namespace {
+
+void add_registers(const std::vector<Value>& values, bool addresses, std::set<int32_t>& out) {
+  for (const Value& value : values) {
+    if (value.kind == Value::Kind::reg || (addresses && value.kind == Value::Kind::address))
+      out.insert(value.index);
+  }
+}
+
+std::set<int32_t> registers_read(const Instruction& ins) {
+  std::set<int32_t> out;
+  add_registers(ins.src, true, out);
+  if (ins.guard >= 0) out.insert(ins.guard);
+  return out;
+}
+
+std::set<int32_t> registers_set(const Instruction& ins) {
+  std::set<int32_t> out;
+  add_registers(ins.dst, false, out);
+  if (ins.predicate_out >= 0) out.insert(ins.predicate_out);
+  return out;
+}
+
+/// The line of the nearest instruction that has one, along the registers from one to those that
+/// read what it sets, the first in the text, or back to those that set what it reads, the last.
+SourceLine line_along(const Module& module, const Function& function, const Instruction& from,
+                      bool forward) {
+  std::vector<const Instruction*> wave{&from};
+  std::set<const Instruction*> met{&from};
+  while (!wave.empty()) {
+    std::set<int32_t> wanted;
+    for (const Instruction* ins : wave)
+      wanted.merge(forward ? registers_set(*ins) : registers_read(*ins));
+    wave.clear();
+    for (const Instruction& ins : function.code) {
+      const std::set<int32_t> has = forward ? registers_read(ins) : registers_set(ins);
+      const bool touches = std::any_of(has.begin(), has.end(),
+                                       [&](int32_t at) { return wanted.contains(at); });
+      if (touches && met.insert(&ins).second) wave.push_back(&ins);
+    }
+    if (!forward) std::reverse(wave.begin(), wave.end());
+    for (const Instruction* ins : wave) {
+      const SourceLine line = user_line(module, function, *ins);
+      if (line.line > 0) return line;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+SourceLine named_line(const Module& module, const Function& function,
+                      const Instruction& instruction) {
+  const SourceLine own = user_line(module, function, instruction);
+  if (own.line > 0 || instruction.line < 0) return own;
+  for (const bool forward : {true, false}) {
+    const SourceLine line = line_along(module, function, instruction, forward);
+    if (line.line > 0) return line;
+  }
+  return own;
+}
+
 std::string Unsupported::text() const {
   if (line > 0) return what + " at " + base_name(file) + ":" + std::to_string(line);
   return ptx_line > 0 ? what + " at line " + std::to_string(ptx_line) + " of the PTX" : what;
@@ -74,11 +138,21 @@ SourceLine Executor::user_line(int32_t site) const {
   return ptx::user_line(*code_->module, *s.function, *s.instruction);
 }
 
+SourceLine Executor::named_line(int32_t site) const {
+  const SourceLine own = user_line(site);
+  if (own.line > 0 || site < 0) return own;
+  const auto [at, fresh] = named_lines_.try_emplace({code_->serial, site});
+  if (fresh) {
+    const Site& s = code_->sites[site];
+    at->second = ptx::named_line(*code_->module, *s.function, *s.instruction);
+  }
+  return at->second;
+}
+
 /// " at softmax.cu:12", or nothing.
 std::string Executor::place(int32_t site) const {
-  const SourceLine line = user_line(site);
+  const SourceLine line = named_line(site);
   const auto file = code_->module->files.find(line.file);
-  // Line 0 is what the compiler put there.
   if (file == code_->module->files.end() || line.line == 0) return "";
   return " at " + base_name(file->second) + ":" + std::to_string(line.line);
 }
@@ -87,7 +161,7 @@ Step step_of(const Module& module, const Function& function, const Instruction& 
              std::string what) {
   Step step;
   step.what = std::move(what);
-  const SourceLine line = user_line(module, function, instruction);
+  const SourceLine line = named_line(module, function, instruction);
   if (const auto file = module.files.find(line.file); file != module.files.end()) {
     step.file = file->second;
     step.line = line.line;
@@ -118,7 +192,7 @@ Diagnostic& Executor::report(DiagnosticKind kind, int32_t site, int lane, std::s
   d.kind = kind;
   d.note = note;
   if (site >= 0) {
-    const SourceLine line = user_line(site);
+    const SourceLine line = named_line(site);
     const auto file = code_->module->files.find(line.file);
     if (file != code_->module->files.end()) d.file = file->second;
     d.line = line.line;

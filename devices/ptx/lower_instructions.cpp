@@ -390,6 +390,7 @@ void Lowering::emit_warp(const Instruction& ins) {
     rows.push_back(source(ins, v, value ? static_cast<uint8_t>(bytes_of(ins.type)) : 4));
   }
   MicroOp& op = emit(ins, kind);
+  op.shuffle = ins.shuffle;
   op.width = 4;
   op.source_width = static_cast<uint8_t>(std::max(4, bytes_of(ins.type)));
   Slot* slots[] = {&op.a, &op.b, &op.c, &op.e};

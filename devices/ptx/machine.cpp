@@ -159,16 +159,11 @@ void Executor::prepare_constants() {
 }
 
 RunStatus Executor::launch(const Code& code, const LaunchConfig& config) {
-  const std::array<int64_t, 6> shape{config.block[0],
-                                     config.block[1],
-                                     config.block[2],
-                                     config.only_thread ? 1 : 0,
-                                     static_cast<int64_t>(code.flag_count),
-                                     code.frame_bytes};
-  if (shape != tid_shape_) free_blocks_.clear();
+  if (code.serial != free_blocks_of_) keep_few_blocks();
+  free_blocks_of_ = code.serial;
+  shape_ = {config.block[0], config.block[1], config.block[2], config.only_thread ? 1 : 0};
   joins_now_ = nullptr;
   global_trails_.clear();
-  tid_shape_ = shape;
   code_ = &code;
   config_ = &config;
   ops_ = code.ops.data();

@@ -155,18 +155,37 @@ Fragment make_fragment(const Instruction& ins, Matrix matrix, uint64_t layout) {
   return f;
 }
 
+namespace {
+
+constexpr int kMostColumns = 32;  // of wmma's m8n32k16
+
+/// Row `i` of a * b + c: element by element c + p_0 + p_1 + ... in that order, side by side.
+void add_row(Shape shape, int i, const Elements& a, const Elements& b, const Elements& c,
+             double* sums) {
+  for (int j = 0; j < shape.n; ++j) sums[j] = c[i * shape.n + j];
+  for (int l = 0; l < shape.k; ++l) {
+    const double x = a[i * shape.k + l];
+    const double* const row = b.data() + l * shape.n;
+    for (int j = 0; j < shape.n; ++j) sums[j] += x * row[j];
+  }
+}
+
+}  // namespace
+
 void multiply(Shape shape, Type type, const Elements& a, const Elements& b, const Elements& c,
               Elements& d, const MmaErrors& errors) {
+  if (errors.seed == 0) {
+    for (int i = 0; i < shape.m; ++i) {
+      double sums[kMostColumns];
+      add_row(shape, i, a, b, c, sums);
+      for (int j = 0; j < shape.n; ++j) d[i * shape.n + j] = round_to(type, sums[j]);
+    }
+    return;
+  }
   double addends[64];
   for (int i = 0; i < shape.m; ++i) {
     for (int j = 0; j < shape.n; ++j) {
       const int at = i * shape.n + j;
-      if (errors.seed == 0) {
-        double sum = c[at];
-        for (int l = 0; l < shape.k; ++l) sum += a[i * shape.k + l] * b[l * shape.n + j];
-        d[at] = round_to(type, sum);
-        continue;
-      }
       addends[0] = c[at];
       for (int l = 0; l < shape.k; ++l) addends[l + 1] = a[i * shape.k + l] * b[l * shape.n + j];
       d[at] = erring_sum(addends, shape.k + 1, type, errors, static_cast<uint64_t>(at) << 8);
@@ -177,10 +196,10 @@ void multiply(Shape shape, Type type, const Elements& a, const Elements& b, cons
 void multiply_integers(Shape shape, bool satfinite, const Elements& a, const Elements& b,
                        const Elements& c, Elements& d) {
   for (int i = 0; i < shape.m; ++i) {
+    double sums[kMostColumns];
+    add_row(shape, i, a, b, c, sums);
     for (int j = 0; j < shape.n; ++j) {
-      // At most 2^31 + 32 * 2^16: exact in binary64.
-      double sum = c[i * shape.n + j];
-      for (int l = 0; l < shape.k; ++l) sum += a[i * shape.k + l] * b[l * shape.n + j];
+      double sum = sums[j];  // at most 2^31 + 32 * 2^16: exact in binary64
       if (satfinite) sum = std::clamp(sum, -2147483648.0, 2147483647.0);
       d[i * shape.n + j] = static_cast<int32_t>(static_cast<uint32_t>(static_cast<int64_t>(sum)));
     }

@@ -313,7 +313,7 @@ std::string Executor::origin_text(const Trail& trail) const {
 /// own.
 Diagnostic* Executor::same_origin(const Trail& trail) {
   if (trail.site < 0) return nullptr;
-  const SourceLine line = user_line(trail.site);
+  const SourceLine line = named_line(trail.site);
   const auto file = code_->module->files.find(line.file);
   const bool known = file != code_->module->files.end();
   const int ptx_line = code_->sites[trail.site].instruction->ptx_line;
@@ -333,7 +333,7 @@ void Executor::report_undefined(const MicroOp& op, int lane, const std::string& 
   if (Diagnostic* const known = absent ? nullptr : same_origin(trail)) {
     constexpr size_t kMostUses = 8;
     ++known->count;
-    const SourceLine line = user_line(op.site);
+    const SourceLine line = named_line(op.site);
     const int ptx_line = code_->sites[op.site].instruction->ptx_line;
     const bool same = line.line > 0 ? line.line == known->line : ptx_line == known->ptx_line;
     const std::string detail = "also: " + use + place(op.site);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <random>
+#include <set>
 
 #include "fuzz/exhaust.hpp"
 #include "oracles/verdict.hpp"
@@ -200,7 +201,7 @@ std::vector<OrderedPoint> points_of_f16(const std::function<bool(uint64_t)>& lef
   return points;
 }
 
-/// Breaks as units of so many inputs find them together.
+/// Breaks as units of so many inputs find them together, in the order in which they run.
 ErrorStats breaks_in_units(const std::vector<OrderedPoint>& points, uint64_t inputs) {
   std::vector<ErrorStats> units;
   for (uint64_t first = 0; first < 0x10000; first += inputs) {
@@ -213,7 +214,9 @@ ErrorStats breaks_in_units(const std::vector<OrderedPoint>& points, uint64_t inp
     keep_ends(DType::f16, own, units.back());
   }
   std::vector<const ErrorStats*> all;
-  for (const ErrorStats& unit : units) all.push_back(&unit);
+  const auto count = static_cast<int64_t>(units.size());
+  for (int64_t turn = 0; turn < count; ++turn)
+    all.push_back(&units[static_cast<size_t>(turn * scatter_step(count) % count)]);
   return joined(DType::f16, all);
 }
 
@@ -238,6 +241,11 @@ TEST(ExhaustBreaks, UnitsFindTogetherWhatAllInputsShow) {
   expect_the_same_in_units([](uint64_t) { return false; });
   // Units that are empty, and neighbours that are far apart.
   expect_the_same_in_units([](uint64_t bits) { return (bits & 0x1fff) > 0x1003; });
+  // The units of 4,096 that a run which ended early has done: neighbours are those that ran.
+  std::set<uint64_t> done;
+  for (int64_t turn = 0; turn < 7; ++turn)
+    done.insert(static_cast<uint64_t>(turn * scatter_step(16) % 16));
+  expect_the_same_in_units([&](uint64_t bits) { return !done.contains(bits / 4096); });
 }
 
 TEST(ExhaustBreaks, BothZerosAreComparedAcrossUnits) {

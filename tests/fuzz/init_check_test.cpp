@@ -225,6 +225,17 @@ INSTANTIATE_TEST_SUITE_P(
                "T=bf16 does not compile"}),
     [](const auto& info) { return std::string(info.param.name); });
 
+TEST(Check, WhatTheDepthOfADimensionNamesIsUsed) {
+  const Project p;
+  const std::string contract =
+      replaced(kScaleContract, "launch =", "derive = { twice = \"2 * n\" }\nlaunch =");
+  p.folder.write("scale_rows.toml",
+                 contract + "range = \"naive\"\n[accuracy]\ndepth = { n = \"twice\" }\n");
+  const Outcome outcome = run_assay({"check", p.contract});
+  EXPECT_EQ(outcome.out.find("twice"), std::string::npos) << outcome.out << outcome.err;
+  EXPECT_NE(outcome.status, 2) << outcome.err;
+}
+
 TEST(Check, AsksForAPolicyThatMatters) {
   const Project p;
   p.folder.write("scale_rows.cu", replaced(kScaleSource, "x[i] + x[i]", "fmaxf(x[i], 0.f)"));

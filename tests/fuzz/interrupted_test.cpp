@@ -67,6 +67,19 @@ TEST(Interrupted, SmokeWithoutAFindingIsNotClean) {
   EXPECT_GT(report.at("cases"), 0);
 }
 
+TEST(Interrupted, AClosedTerminalIsAnInterruption) {
+  const Project p;
+  const auto hang_up = [&](const char* command) {
+    return interrupt(p, {command, p.contract, "--for", "1h", "--out", p.out}, after(2000), SIGHUP);
+  };
+  const Ended smoke = hang_up("smoke");
+  EXPECT_EQ(smoke.reason, "exit status 130") << smoke.log;
+  EXPECT_TRUE(has(smoke.log, "interrupted: no findings so far")) << smoke.log;
+  const Ended fuzz = hang_up("fuzz");  // that is how a run may end
+  EXPECT_EQ(fuzz.reason, "exit status 0") << fuzz.log;
+  EXPECT_TRUE(has(fuzz.log, "clean: ")) << fuzz.log;
+}
+
 TEST(Interrupted, CalibrateScoreAndCoverPrintWhatTheyHave) {
   const Project p;
   const Ended calibrate =

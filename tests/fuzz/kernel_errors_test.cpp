@@ -104,6 +104,39 @@ TEST(SmokeOut, IsLookedAtBeforeAnythingRuns) {
   EXPECT_FALSE(fs::exists(p.out)) << "looking leaves nothing";
 }
 
+TEST(ExhaustOut, IsLookedAtBeforeAnythingRuns) {
+  const Project p;
+  const std::string run = "cd '" + p.folder.path() + "' && '" ASSAY_PROGRAM "' exhaust '" +
+                          p.contract + "' --mantissas 1";
+  // The folder of findings when none is named.
+  p.folder.write("out", "a file\n");
+  const Outcome taken = run_shell(run);
+  EXPECT_EQ(taken.status, 2);
+  EXPECT_TRUE(has(taken.err, "out/scale_rows: cannot write here: Not a directory")) << taken.err;
+  EXPECT_EQ(std::count(taken.err.begin(), taken.err.end(), '\n'), 1) << taken.err;
+  EXPECT_EQ(taken.out, "");
+  fs::remove(p.folder / "out");
+  EXPECT_EQ(run_shell(run).status, 0);
+  EXPECT_FALSE(fs::exists(p.folder / "out")) << "looking leaves nothing";
+  // That of results, and of findings in it.
+  p.folder.write("results/scale_rows/findings", "a file\n");
+  const Outcome findings = run_shell(run + " --out results");
+  EXPECT_EQ(findings.status, 2);
+  EXPECT_TRUE(has(findings.err, "results/scale_rows/findings: cannot write here")) << findings.err;
+}
+
+TEST(ExhaustOut, OfEveryKernelIsLookedAtBeforeTheFirstRuns) {
+  const Project p;
+  const std::string other = p.folder.write(
+      "other.toml", replaced(kScaleContract, "name = \"scale_rows\"", "name = \"other\""));
+  p.folder.write("out/other", "a file\n");
+  const Outcome outcome = run_assay({"exhaust", p.contract, other, "--out", p.out});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_TRUE(has(outcome.err, "out/other")) << outcome.err;
+  const std::string journal = read_whole(p.out + "/scale_rows/journal.jsonl");
+  EXPECT_EQ(std::count(journal.begin(), journal.end(), '\n'), 1) << "no unit ran: " << journal;
+}
+
 /// A disk that fills while it runs: the finding is told, the status is that of an error.
 TEST(SmokeOut, AFindingThatCannotBeFiledIsPrinted) {
   const Project p;

@@ -12,7 +12,8 @@ std::string changed_contract() {
   contract = replaced(contract, "n = { min = 0, max = 5000 }",
                       "n = { max = 5000000000 }, H = { in = [1, 8] }");
   contract = replaced(contract, "x + x", "cast(max(x, x), i8)");
-  return replaced(contract, "nan = \"propagate\"", "zero_order = \"signed\"\ntie = \"first\"");
+  return replaced(contract, "[policy]\nnan = \"propagate\"",
+                  "[accuracy]\npeer_ratio = 2\n[policy]\nzero_order = \"signed\"\ntie = \"first\"");
 }
 
 TEST(List, TellsWhatAContractAdmits) {

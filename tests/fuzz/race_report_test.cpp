@@ -66,6 +66,60 @@ TEST(RaceReports, EveryFormatNamesBothLinesAndBothThreads) {
   }
 }
 
+/// A barrier is missing between the store and the neighbour's load. Within the first warp the two
+/// are met first.
+TEST(RaceReports, WhoRacesSaysWhatWouldOrderThem) {
+  const TemporaryFolder folder;
+  folder.write("next.cu", R"(
+extern "C" __global__ void next(float* y, const float* x, int n) {
+  __shared__ float held[64];
+  const int i = threadIdx.x;
+  if (i < n) held[i] = x[i];
+  // Missing here: __syncthreads();
+  if (i < n) y[i] = held[i + 1 < n ? i + 1 : i];
+}
+)");
+  const std::string contract = R"(name = "next"
+source = { cuda = "next.cu", entry = "next" }
+sizes = { n = { min = 1, max = 64 } }
+derive = { last = "n - 1" }
+launch = { grid = [1], block = [BLOCK] }
+args = [
+  { name = "y", kind = "output", dtype = "f32", shape = ["n"] },
+  { name = "x", kind = "input", dtype = "f32", shape = ["n"] },
+  { name = "n", kind = "scalar", dtype = "i32", value = "n" },
+]
+[formula]
+y = "x[n = min(n + 1, last)]"
+[policy]
+nan = "propagate"
+)";
+  const auto told = [&](const char* block, const char* n) {
+    const std::string path = folder.write("next.toml", replaced(contract, "BLOCK", block));
+    const std::string file =
+        folder.write("next.case", "assay-case 1\nkernel next\nsizes n=" + std::string(n) +
+                                      "\nvalues x ramp modulus=64\nend\n");
+    const Outcome outcome = run_assay({"repro", file, "--contract", path, "--json"});
+    EXPECT_EQ(outcome.status, 1) << outcome.out << outcome.err;
+    std::string races;
+    const auto report = nlohmann::json::parse(outcome.out);
+    for (const auto& finding : report.at("findings")) {
+      if (finding.at("kind") == "race") races += finding.at("message").get<std::string>() + "\n";
+    }
+    return races;
+  };
+  const std::string whole = told("64", "64");
+  EXPECT_EQ(whole.find("race between threads of a block, shared memory"), 0u) << whole;
+  EXPECT_NE(whole.find("(31,0,0)"), std::string::npos) << "the pair across warps: " << whole;
+  EXPECT_NE(whole.find("(32,0,0)"), std::string::npos) << whole;
+  EXPECT_EQ(std::count(whole.begin(), whole.end(), '\n'), 1) << whole;
+  const std::string few = told("64", "2");
+  EXPECT_EQ(few.find("race between threads of a block, here of one warp, shared memory"), 0u)
+      << few;
+  const std::string one = told("32", "32");
+  EXPECT_EQ(one.find("race between lanes of a warp, shared memory"), 0u) << one;
+}
+
 TEST(RaceReports, NeighboursAtAMisalignedAddressAreNoRace) {
   const TemporaryFolder folder;
   folder.write("pairs.cu", R"(

@@ -247,6 +247,27 @@ TEST(ReproCommand, QuotesWhatAShellWouldTakeApart) {
             "assay repro 'out/a & b/<it'\\''s>.case' --contract /elsewhere/a.toml");
 }
 
+TEST(ReproCommand, RunsOnTheDeviceThatShowedIt) {
+  FiledFinding filed = finding("a", "wrong");
+  filed.device = "cuda";
+  filed.shrunk = false;
+  const std::string repro = "assay repro out/a.case --contract /elsewhere/a.toml --device cuda";
+  EXPECT_EQ(repro_command(filed), repro);
+  EXPECT_EQ(shrink_command(filed),
+            "assay shrink out/a.case --contract /elsewhere/a.toml --device cuda --out out/a.case");
+  filed.flags = " --fmad off";
+  EXPECT_EQ(repro_command(filed), repro + " --fmad off");
+  Report report = smoke_report();
+  report.findings = {filed};
+  const std::string text = text_report(report);
+  EXPECT_NE(text.find(repro), std::string::npos) << text;
+  EXPECT_NE(text.find("not shrunk fully: " + shrink_command(filed)), std::string::npos) << text;
+  EXPECT_NE(json_report(report).find(repro), std::string::npos);
+  EXPECT_NE(junit_report(report).find(repro), std::string::npos);
+  const std::string annotations = github_report(report);
+  EXPECT_NE(annotations.find("--device cuda"), std::string::npos) << annotations;
+}
+
 TEST(TextReport, SaysHowToRepeat) {
   Report report = smoke_report();
   report.findings = {finding("a", "wrong")};

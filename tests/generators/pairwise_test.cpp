@@ -7,6 +7,7 @@
 #include "generators/generate.hpp"
 #include "kernels_under_test/variants.hpp"
 #include "tests/generators/contracts.hpp"
+#include "tests/generators/pairs.hpp"
 
 namespace assay {
 namespace {
@@ -18,28 +19,6 @@ Contract wide_contract() {
   contract.knobs = {{"A", {1, 2, 3, 4}, {}}, {"B", {1, 2, 3}, {}}, {"BLOCK", {64, 256}, {}}};
   contract.flags = {"p", "q", "r"};
   return contract;
-}
-
-/// Every pair of choices of a variant, as text.
-std::set<std::string> pairs_of(const Variant& variant) {
-  std::vector<std::string> choices;
-  for (const auto& [parameter, type] : variant.types)
-    choices.push_back(parameter + "=" + std::string(name(type)));
-  for (const auto& [knob, value] : variant.knobs)
-    choices.push_back(knob + "=" + std::to_string(value));
-  for (const auto& [flag, value] : variant.flags)
-    choices.push_back(flag + "=" + std::to_string(value));
-  std::set<std::string> pairs(choices.begin(), choices.end());
-  for (const std::string& a : choices) {
-    for (const std::string& b : choices) pairs.insert(a + " " + b);
-  }
-  return pairs;
-}
-
-std::set<std::string> pairs_of(const std::vector<Variant>& variants) {
-  std::set<std::string> pairs;
-  for (const Variant& variant : variants) pairs.merge(pairs_of(variant));
-  return pairs;
 }
 
 std::vector<Variant> all_variants(const Contract& contract) {

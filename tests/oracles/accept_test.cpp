@@ -53,18 +53,28 @@ TEST(Accept, OverflowBeginsHalfAnUlpAboveTheLargest) {
 TEST(Accept, OverflowOfWhatIsNearDoublesOwnEnd) {
   const double most = std::numeric_limits<double>::max();
   for (const double sign : {1.0, -1.0}) {
-    for (const double reach : {0.0, 0x1p971, 0x1p1000}) {
+    for (const double reach : {0.0, 0x1p971, 0x1p974, 0x1p1000}) {
       const uint64_t infinity = round_to_bits(DType::f32, sign * HUGE_VAL);
       const uint64_t other = round_to_bits(DType::f32, -sign * HUGE_VAL);
       const uint64_t largest = round_to_bits(DType::f32, sign * 0x1.fffffep127);
       EXPECT_EQ(decided(DType::f32, infinity, sign * most, reach, reach), Decision::accepted);
-      EXPECT_NE(decided(DType::f32, other, sign * most, reach, reach), Decision::accepted);
-      EXPECT_NE(decided(DType::f32, largest, sign * most, reach, reach), Decision::accepted);
+      EXPECT_EQ(decided(DType::f32, other, sign * most, reach, reach), Decision::rejected);
+      EXPECT_EQ(decided(DType::f32, largest, sign * most, reach, reach), Decision::rejected);
     }
   }
   const uint64_t infinity = round_to_bits(DType::f64, HUGE_VAL);
   EXPECT_EQ(decided(DType::f64, infinity, most, 0, 0), Decision::rejected);
   EXPECT_EQ(decided(DType::f64, infinity, most, 0, 0x1p971), Decision::accepted);
+}
+
+// -1.8e308 and an allowance beside it is no infinity of the other sign, in whatever type.
+TEST(Accept, AnInfinityIsFarFromDoublesOtherEnd) {
+  const double most = std::numeric_limits<double>::max();
+  for (const DType type : {DType::f16, DType::f32, DType::f64})
+    for (const double sign : {1.0, -1.0})
+      EXPECT_EQ(decided(type, round_to_bits(type, sign * HUGE_VAL), -sign * most, 1.5e294, 1.5e294),
+                Decision::rejected)
+          << sign;
 }
 
 TEST(Accept, NanAndInfinityAreTheirOwn) {

@@ -147,6 +147,56 @@ TEST(Codes, NearestTruncatedAndSaturated) {
   EXPECT_EQ(found("quant(x * 1.5, i8)", 1.6666667), Found({2, 3}));  // 2.5 within a rounding
 }
 
+/// What rounds to a whole number first is that number, wherever its argument lies between two.
+TEST(Codes, OfWholeNumbers) {
+  using Found = std::vector<int>;
+  const auto found = [&](const std::string& formula, double x) {
+    return accepted_codes_of(Judged("i8", kAll, formula, "nan = \"propagate\"\n", {x}));
+  };
+  EXPECT_EQ(found("cast(floor(x * 1.5), i8)", 3.1), Found({4}));
+  EXPECT_EQ(found("cast(floor(x * 1.5), i8)", -3.1), Found({-5}));
+  EXPECT_EQ(found("cast(ceil(x * 1.5), i8)", 3.1), Found({5}));
+  EXPECT_EQ(found("cast(trunc(x * 1.5), i8)", -3.1), Found({-4}));
+  EXPECT_EQ(found("cast(rint(x * 1.5), i8)", 3.1), Found({5}));
+  EXPECT_EQ(found("cast(max(floor(x * 1.5 - 9), 0), i8)", 3.1), Found({0}));
+  // A kernel that flushes takes the floor of 0.
+  const auto floor_of = [](double got) {
+    const std::string policy = "nan = \"propagate\"\nsubnormals = \"flush\"";
+    return Judged("f32", kAll, "floor(x)", policy, {-1e-39})({round_to_bits(DType::f32, got)});
+  };
+  for (const double got : {-1.0, 0.0}) EXPECT_EQ(floor_of(got).outcome, Outcome::pass) << got;
+  for (const double got : {-2.0, 1.0}) EXPECT_EQ(floor_of(got).outcome, Outcome::mismatch) << got;
+  const Found next_to_two = found("cast(floor(x * 1.5), i8)", 1.3333334);
+  for (const int code : {1, 2})
+    EXPECT_NE(std::find(next_to_two.begin(), next_to_two.end(), code), next_to_two.end()) << code;
+}
+
+/// Places that a formula computes are judged where they are known.
+TEST(Codes, PickOperandsElements) {
+  const std::vector<double> x{1, 2, 3, 4, 5, 6, 7, 8};
+  const Judged judged("f32", kAll, "x[cols = cast(floor(max((cols + 0.5) * 0.7 - 0.5, 0)), i32)]",
+                      "nan = \"propagate\"\n", x);
+  std::vector<uint64_t> right;
+  for (int k = 0; k < 8; ++k) {
+    const int place = static_cast<int>(std::fmax((k + 0.5) * 0.7 - 0.5, 0));
+    right.push_back(round_to_bits(DType::f32, x[static_cast<size_t>(place)]));
+  }
+  EXPECT_EQ(judged(right).outcome, Outcome::pass);
+  EXPECT_EQ(judged(right).no_bound, 0);
+  for (size_t k = 0; k < right.size(); ++k) {
+    std::vector<uint64_t> wrong = right;
+    wrong[k] = round_to_bits(DType::f32, 9);
+    EXPECT_EQ(judged(wrong).outcome, Outcome::mismatch) << k;
+  }
+  // (cols + 0.5) * 6 - 1 is 2, 8, ...: a whole number, of products that are exact.
+  const Judged whole("f32", kAll, "x[cols = min(cast(floor((cols + 0.5) * 6 - 1), i32), 7)]",
+                     "nan = \"propagate\"\n", x);
+  std::vector<uint64_t> third{round_to_bits(DType::f32, 3)};
+  third.resize(8, round_to_bits(DType::f32, 8));
+  EXPECT_EQ(whole(third).outcome, Outcome::pass);
+  EXPECT_EQ(whole(third).no_bound, 0);
+}
+
 /// The bytes that cast(x, type) may give under "wrap".
 std::vector<int> wrapped_bytes(const std::string& type, double x) {
   const bool is_signed = type == "i8";

@@ -213,5 +213,38 @@ TEST(HoistedReciprocal, TheReportNamesTheRule) {
       << all;
 }
 
+// -use_fast_math divides a sum by n approximately, to 2 ulp, or multiplies by 1 / n to 2 ulp; exact
+// sums as well, and by powers of two.
+TEST(Quotient, MeansAndVariancesAreDividedAsTheMathModeSays) {
+  const std::string policy = "[policy]\nrange = \"safe\"\nnan = \"propagate\"\n";
+  const auto judged = [&](const char* formula, const char* math, const std::vector<float>& x,
+                          float got) {
+    const std::string accuracy = std::string("[accuracy]\nmath = \"") + math + "\"\n";
+    return testing::judge_row(testing::row_contract(formula, accuracy + policy), x, got).outcome;
+  };
+  // Both signs; 8 / 4 = 2 and 4 / 1 at the lower end of a binade, where an ulp counts most.
+  for (const auto& [x, mean] : std::vector<std::pair<std::vector<float>, float>>{
+           {{1, 2, 6}, 3}, {{1, 2, 2, 3}, 2}, {{-1, -2, -2, -3}, -2}, {{4}, 4}}) {
+    const float above = std::nextafter(std::nextafter(mean, 2 * mean), 2 * mean);
+    for (const float got : {mean, above, less(mean, 2)})
+      EXPECT_EQ(judged("mean(x, cols)", "fast", x, got), Outcome::pass) << mean << got;
+    for (const float off : {mean * (1 + 0x1p-20f), mean * (1 - 0x1p-20f)})
+      EXPECT_EQ(judged("mean(x, cols)", "fast", x, off), Outcome::mismatch) << mean << off;
+    EXPECT_EQ(judged("mean(x, cols)", "precise", x, above), Outcome::mismatch) << mean;
+  }
+  EXPECT_EQ(judged("mean(x, cols)", "fast", {1, -1, 0}, 0x1p-100f), Outcome::mismatch);
+  EXPECT_EQ(judged("mean(x, cols)", "fast", {1, -1, 0}, 0), Outcome::pass);
+  // {1, 3}: 1, one addition, two roundings of a difference, one of its square; then the division by
+  // 5 u and the product's rounding, or two roundings.
+  const auto off = [](int u) { return static_cast<float>(1 + u * 0x1p-24); };
+  for (const char* formula :
+       {"var(x, cols)", "mean((x - mean(x, cols)) * (x - mean(x, cols)), cols)"}) {
+    EXPECT_EQ(judged(formula, "fast", {1, 3}, off(10)), Outcome::pass);
+    EXPECT_EQ(judged(formula, "fast", {1, 3}, off(14)), Outcome::mismatch);
+    EXPECT_EQ(judged(formula, "precise", {1, 3}, off(6)), Outcome::pass);
+    EXPECT_EQ(judged(formula, "precise", {1, 3}, off(10)), Outcome::mismatch);
+  }
+}
+
 }  // namespace
 }  // namespace assay

@@ -256,5 +256,45 @@ TEST(Rows, HalvesAndBrainFloatsOfEveryPattern) {
   }
 }
 
+// Numbers beyond a power of two, away from 0, are twice as far apart as those before it: what
+// rounds to it from there has used nothing of its allowance.
+TEST(Rows, TheShareHasTheSpacingOnTheExactValuesSide) {
+  const MatchFormat bf16{0x1p-8, 0x1p-126, 0x1.fep127, 0x1p-126};
+  for (const Kernels* kernels : {&plain_kernels(), has_avx2() ? &avx2_kernels() : nullptr}) {
+    if (kernels == nullptr) continue;
+    for (const double sign : {1.0, -1.0}) {
+      const auto share = [&](double exact) {
+        const double v = sign * exact;
+        const double e = 0;
+        const double allowance = 0.004;
+        const double got = sign * 8;
+        uint8_t ok = 0;
+        const MatchTotals totals =
+            kernels->match(1, {&v, &e, &allowance, &allowance}, &got, bf16, &ok);
+        return totals.share;
+      };
+      EXPECT_EQ(share(8 + 0x1p-6 + 0.001), 0) << sign;
+      EXPECT_EQ(share(8 + 0x1p-5), 0) << sign;
+      EXPECT_NEAR(share(8 - 0x1p-6 - 0.001), 0.25, 1e-9) << sign;
+    }
+  }
+}
+
+// (n - 1) u bounds every order; a path of h additions is as good as it for h next to n - 1 or h u
+// beyond 1, where (1 + u/(1 + u))^h - 1 is no longer within h u (1 + h u).
+TEST(Rows, WhatAddingMayErrBy) {
+  const double u = 0x1p-24;
+  EXPECT_EQ(adding_error(7, 7, u), 7 * u);
+  EXPECT_EQ(adding_error(9, 7, u), 7 * u);
+  EXPECT_EQ(adding_error(5, 7, u), 5 * u * (1 + 5 * u));
+  EXPECT_EQ(adding_error(0, 0, u), 0);
+  const double coarse = 0x1p-8;  // bf16
+  EXPECT_EQ(adding_error(128, 999, coarse), 0.5 * 1.5);
+  EXPECT_EQ(adding_error(200, 210, coarse), 210 * coarse) << "sharper than 200 u (1 + 200 u)";
+  EXPECT_EQ(adding_error(300, 999, coarse), 999 * coarse);
+  for (const double h : {1.0, 16.0, 100.0, 256.0})
+    EXPECT_LE(std::pow(1 + coarse / (1 + coarse), h) - 1, adding_error(h, 1e9, coarse)) << h;
+}
+
 }  // namespace
 }  // namespace assay::rows

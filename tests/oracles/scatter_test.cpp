@@ -221,7 +221,48 @@ TEST(Scatter, RealSumsAllowAnyOrderAndNoMore) {
   EXPECT_EQ(outcome(1.25f, 15.000001f), Outcome::mismatch);
 }
 
-/// One element, `x` by `formula`, of what an inout operand held as `before`; tells what got is worth.
+// What a sum or a writer's value uses of its allowance is measured, and whether the allowance is
+// wide.
+TEST(Scatter, SharesAndWeakElementsAreCounted) {
+  const std::string kept = "[policy]\nnan = \"propagate\"\nsubnormals = \"keep\"\nrange = \"safe\"";
+  const auto judged = [&](const std::string& formula, const std::vector<double>& index,
+                          const std::vector<double>& x, const std::vector<float>& got) {
+    Scatter scatter(contract_of("output", "f32", formula + "\n" + kept), index, 1);
+    scatter.experiment.the_case.sizes["cols"] = static_cast<int64_t>(got.size());
+    std::erase_if(scatter.experiment.the_case.overrides,
+                  [](const PointOverride& p) { return p.operand == "x"; });
+    scatter.experiment.put("x", {static_cast<int64_t>(index.size()), std::ssize(got)}, DType::f32,
+                           x);
+    const Instance instance = scatter.experiment.instance();
+    FakeRun run = scatter.untouched(instance);
+    for (size_t k = 0; k < got.size(); ++k) {
+      run.set("out", static_cast<int64_t>(k), f32_bits(got[k]));
+      run.write("out", static_cast<int64_t>(k));
+    }
+    return scatter.judge.judge(instance, run);
+  };
+  const std::string add = "\"out[slots = index]\" = \"add(x)\"";
+  // 1 + 2^-24 + 2^-24: both are lost. Of these 2 u one is the output's own rounding.
+  Verdict v = judged(add, {0, 0, 0}, {1, 0x1p-24, 0x1p-24}, {1});
+  EXPECT_EQ(v.outcome, Outcome::pass);
+  EXPECT_NEAR(v.share, 0.5, 1e-6);
+  EXPECT_EQ(v.weak, 0);
+  // 1e8 - 1e8 + 0.1: adding errs by up to 24, the sum is 0.1.
+  v = judged(add, {0, 0, 0}, {1e8, -1e8, 0.1f}, {0});
+  EXPECT_EQ(v.outcome, Outcome::pass);
+  EXPECT_EQ(v.weak, 1);
+  EXPECT_EQ(v.share, 0) << "weak elements do not count";
+  // A writer's own value: 2 ulp of exp, all used up and half of it.
+  const auto exact = static_cast<float>(std::exp(1.5));
+  const float off = std::nextafter(std::nextafter(exact, 9.0f), 9.0f);
+  v = judged("\"out[slots = index]\" = \"exp(x)\"", {0}, {1.5, 1.5}, {exact, off});
+  EXPECT_EQ(v.outcome, Outcome::pass);
+  EXPECT_GT(v.share, 0.4);
+  EXPECT_LE(v.share, 1);
+}
+
+/// One element, `x` by `formula`, of what an inout operand held as `before`; tells what got is
+/// worth.
 struct OneElement {
   Scatter scatter;
 

@@ -365,11 +365,10 @@ TEST(SpecialValues, AnOverflowingExponentialIsInfinite) {
   EXPECT_EQ(line("exp(x) * (0 - 3)", 5000, -INFINITY).outcome, Outcome::pass);
   EXPECT_EQ(line("exp(x) * (0 - 3)", 5000, INFINITY).outcome, Outcome::mismatch);
   EXPECT_EQ(line("exp(x) * (x - x)", 5000, 0).no_bound, 1);
-  // Its logarithm is finite, but infinite where the exponential was.
+  // Its logarithm is finite, and a kernel that stays in range has no infinity.
   for (const float x : {750.0f, 1000.0f}) {
-    for (const float got : {x, INFINITY})
-      EXPECT_EQ(line("log1p(exp(x))", x, got).outcome, Outcome::pass) << x << got;
-    for (const float got : {5.0f, 0.99f * x, -INFINITY, NAN})
+    EXPECT_EQ(line("log1p(exp(x))", x, x).outcome, Outcome::pass) << x;
+    for (const float got : {5.0f, 0.99f * x, INFINITY, -INFINITY, NAN})
       EXPECT_EQ(line("log1p(exp(x))", x, got).outcome, Outcome::mismatch) << x << got;
   }
   EXPECT_EQ(line("log1p(exp(x))", 0x1p100f, 0x1p100f).no_bound, 1);  // beyond all tiers

@@ -200,6 +200,12 @@ TEST(Tiers, DoublePrecisionKernels) {
   uint64_t seed = 100;
   for (const char* formula : {"x + w", "x * w", "x / w", "sqrt(x)", "sum(x, cols)", "exp(-x)"})
     check("f64", formula, seed++);
+  // What 256 bits decide between double-double and the last tier.
+  for (const char* formula :
+       {"log(x)", "log1p(x)", "expm1(-x)", "tanh(x)", "pow(x, w)", "sin(x)", "tan(x)", "erf(x)",
+        "erfc(4 * x)", "normcdf(-x)", "cbrt(x)", "asinh(x)", "atan2(x, w)", "hypot(x, w)",
+        "fmod(x, w)", "x - floor(x)"})
+    check("f64", formula, seed++);
 }
 
 TEST(Tiers, ExplanationIsTheSameEachTime) {

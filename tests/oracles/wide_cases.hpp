@@ -22,9 +22,9 @@ inline Verdict wide(const std::string& formula, double a, double b, double got,
                     round_to_bits(DType::f64, b), round_to_bits(DType::f64, got));
 }
 
-/// y of `shape`, of a formula over x[cols].
+/// y of `shape` and `type`, of a formula over x[cols] in f64.
 inline Contract wide_row(const std::string& formula, const std::string& policy,
-                         const std::string& shape = "[1]") {
+                         const std::string& shape = "[1]", const std::string& type = "f64") {
   return parse_contract(R"toml(
 name = "row"
 source = { cuda = "row_sum.cu", entry = "row" }
@@ -32,8 +32,9 @@ sizes = { cols = { min = 0, max = 100000 } }
 launch = { grid = [1], block = ["32"] }
 args = [
   { name = "x", kind = "input", dtype = "f64", shape = ["cols"] },
-  { name = "y", kind = "output", dtype = "f64", shape = )toml" +
-                            shape + " },\n]\n[formula]\ny = \"" + formula + "\"\n" + policy,
+  { name = "y", kind = "output", dtype = ")toml" +
+                            type + "\", shape = " + shape + " },\n]\n[formula]\ny = \"" + formula +
+                            "\"\n" + policy,
                         std::string(ASSAY_SOURCE_DIR) + "/kernels_under_test/kernels/row.toml");
 }
 
@@ -51,6 +52,19 @@ inline Verdict judge_wide_line(const Contract& contract, const std::vector<doubl
   FakeRun run(instance);
   for (size_t k = 0; k < got.size(); ++k)
     run.set("y", static_cast<int64_t>(k), round_to_bits(DType::f64, got[k]));
+  return Judge(contract).judge(instance, run);
+}
+
+/// One element of `type`, whatever it is, that holds these bits: y = formula of x[cols].
+inline Verdict judge_wide_bits(const Contract& contract, const std::vector<double>& x,
+                               uint64_t got) {
+  Experiment e(contract);
+  const auto cols = static_cast<int64_t>(x.size());
+  e.the_case.sizes["cols"] = cols;
+  e.put("x", {cols}, DType::f64, x);
+  const Instance instance = e.instance();
+  FakeRun run(instance);
+  run.set("y", 0, got);
   return Judge(contract).judge(instance, run);
 }
 

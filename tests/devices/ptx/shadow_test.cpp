@@ -201,5 +201,55 @@ TEST(Shadow, ExactValuesPassThroughSharedMemory) {
   EXPECT_EQ(wraps(body), 1);
 }
 
+/// The wrap that a body with a line table makes from %r1 = 65536 and %r2 = 40000.
+Diagnostic placed_wrap(const std::string& body) {
+  Runner r(Runner::kernel(
+      "ld.param.u64 %rd1, [a]; ld.param.u32 %r1, [c]; ld.param.u32 %r2, [d];\n" + body,
+      ".file 1 \"k.cu\"\n"));
+  RegionSpec spec;
+  spec.name = "everything";
+  spec.base = uint64_t{1} << 45;
+  spec.bytes = int64_t{1} << 46;
+  spec.writable = true;
+  r.region(spec);
+  EXPECT_EQ(r.run({uint64_t{1} << 46, 0, 65536, 40000}, threads(1)), RunStatus::completed);
+  EXPECT_EQ(r.count(DiagnosticKind::wrap), 1) << r.all_messages();
+  return r.diagnostics().empty() ? Diagnostic() : r.diagnostics().front();
+}
+
+TEST(Shadow, WhatTheCompilerMovedHasTheLineOfItsUse) {
+  const std::string offset = "mul.lo.s32 %r3, %r1, %r2;\n";
+  const std::string address = "cvt.s64.s32 %rd5, %r3;\nadd.s64 %rd6, %rd1, %rd5;\n";
+  const std::string load = "ld.global.u8 %r9, [%rd6];\n";
+  const std::string between = ".loc 1 3 1\nmov.u32 %r7, 1;\n";  // uses nothing of it
+  const std::string none = ".loc 1 0 0\n";
+  const Diagnostic own = placed_wrap(".loc 1 4 1\n" + offset + ".loc 1 7 1\n" + address + load);
+  EXPECT_EQ(own.line, 4);
+  const Diagnostic first =
+      placed_wrap(none + offset + between + ".loc 1 7 1\n" + address + ".loc 1 5 1\n" + load);
+  EXPECT_EQ(first.file, "k.cu");
+  EXPECT_EQ(first.line, 7) << "of the conversion";
+  ASSERT_EQ(first.steps.size(), 2u);
+  EXPECT_EQ(first.steps[0].line, 7);
+  EXPECT_EQ(first.steps[1].line, 5);
+  const Diagnostic later =
+      placed_wrap(none + offset + between + none + address + ".loc 1 5 1\n" + load);
+  EXPECT_EQ(later.line, 5) << "of the load, by way of its address";
+  EXPECT_NE(later.message.find("used in the address of ld.global.u8 at k.cu:5: "),
+            std::string::npos)
+      << later.message;
+  // A store sets nothing: the line of what it stores, or of its address, whichever comes last.
+  const std::string store = "st.global.u8 [%rd6], %r8;\n";
+  const Diagnostic merged = placed_wrap(".loc 1 4 1\n" + offset + address +
+                                        ".loc 1 6 1\nmov.u32 %r8, 2;\n" + between + none + store);
+  EXPECT_EQ(merged.line, 4);
+  EXPECT_NE(merged.message.find("used in the address of st.global.u8 at k.cu:6: "),
+            std::string::npos)
+      << merged.message;
+  // Nothing has a line.
+  EXPECT_EQ(placed_wrap(none + offset + address + load).line, 0);
+  EXPECT_EQ(placed_wrap(offset + address + load).line, 0);
+}
+
 }  // namespace
 }  // namespace assay::ptx
