@@ -362,11 +362,12 @@ std::vector<CaseJudge::Open> CaseJudge::judge_again(const std::vector<Open>& rej
                                                     const Reading& reading) {
   rows_.restart(settings_in(reading, settings_));
   const Value& value = rows_.at(root_->node, chunk_);
+  std::vector<Open> in_reading;  // before the tiers below, which read operands anew
+  for (const Open& open : rejected) in_reading.push_back(open_at(open.place, value, open.at));
   std::vector<Open> left;
-  for (const Open& open : rejected) {
-    Open wide = open;
-    wide.lo = value.lo == nullptr ? 0 : value.lo[open.at];
-    wide.hi = value.hi == nullptr ? 0 : value.hi[open.at];
+  for (size_t k = 0; k < rejected.size(); ++k) {
+    const Open& open = rejected[k];
+    const Open& wide = in_reading[k];
     const Cell got = cell(open);
     const bool kept = was_kept(reading, settings_, got.value);
     const bool grown = !(wide.lo <= open.lo) || !(wide.hi <= open.hi);

@@ -42,7 +42,15 @@ void RowEvaluator::restart(const EvaluationSettings& settings) {
   settings_ = settings;
   kernels_ = settings.kernels != nullptr ? settings.kernels : &rows::kernels();
   saw_undecided_nan_ = false;
+  ++reading_number_;
   for (Value& value : values_) value.valid = false;
+}
+
+RowEvaluator& RowEvaluator::beside() {
+  if (beside_ == nullptr) beside_ = std::make_unique<RowEvaluator>(graph_);
+  if (reading_beside_ != reading_number_) beside_->start(*instance_, outputs_, settings_);
+  reading_beside_ = reading_number_;
+  return *beside_;
 }
 
 void RowEvaluator::find_extents() {
@@ -81,9 +89,12 @@ void RowEvaluator::evaluate(const Node& node, const Chunk& chunk, Value& out) {
   out.v = out.e = out.lo = out.hi = nullptr;
   out.i = nullptr;
   out.status = nullptr;
+  out.settled = nullptr;
   out.least = -HUGE_VAL;
   out.joining.clear();
   NodeWork(*this, node, out, chunk).evaluate();
+  out.of_settled = out.settled != nullptr;
+  for (const int arg : node.args) out.of_settled |= values_[static_cast<size_t>(arg)].of_settled;
 }
 
 void RowEvaluator::apply(int id, const Chunk& chunk, const EvaluationSettings& settings,

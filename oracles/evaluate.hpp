@@ -97,11 +97,16 @@ struct Value {
   const double* hi = nullptr;
   const __int128* i = nullptr;
   const uint8_t* status = nullptr;
+  /// Of functions: where it is not 0, v stands for the exact value in every tier, since what the
+  /// argument's error leaves open no tier need tell apart (docs/judging.md, "Other functions").
+  const uint8_t* settled = nullptr;
+  bool of_settled = false;          ///< made of elements that are
   std::vector<JoiningSum> joining;  ///< a sum that joins others: its elements
   SumShape shape;
   Scratch<double> own_v, own_e, own_lo, own_hi;
   Scratch<__int128> own_i;
   Scratch<uint8_t> own_status;
+  Scratch<uint8_t> own_settled;
 };
 
 inline double known_error(const Value& x, int64_t k) {
@@ -159,6 +164,11 @@ class RowEvaluator {
 
   /// Changes with every start.
   int64_t case_number() const { return case_number_; }
+  /// Changes with every start and restart.
+  int64_t reading_number() const { return reading_number_; }
+  /// Another evaluator of the same case with the same settings, so that elements may be looked up
+  /// without the loss of the arrays that are here.
+  RowEvaluator& beside();
 
   /// A NaN met a maximum or minimum and the contract states no policy.
   bool saw_undecided_nan() const { return saw_undecided_nan_; }
@@ -182,6 +192,9 @@ class RowEvaluator {
   std::vector<int64_t> extents_;
   bool saw_undecided_nan_ = false;
   int64_t case_number_ = 0;
+  int64_t reading_number_ = 0;
+  std::unique_ptr<RowEvaluator> beside_;
+  int64_t reading_beside_ = -1;
   struct Buffers;
   std::unique_ptr<Buffers> buffers_;
 };

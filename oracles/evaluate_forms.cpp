@@ -24,6 +24,8 @@ void NodeWork::forms() {
     const Value& other = argument(form);
     out_.least = std::min(out_.least, other.least);
     const bool near = node_.text[form] == '~';
+    // What is settled stands for another number in each form.
+    const bool differs = near || first.of_settled || other.of_settled;
     for (int64_t k = 0; k < out_.grid.size; ++k) {
       const double v = first.v[k];
       const bool same_kind = std::isfinite(v)
@@ -34,7 +36,7 @@ void NodeWork::forms() {
                                                  std::isfinite(element(other.e, k)));
       double away = 0;  // of the form's own value
       double slack = 0;
-      if (near && errs() && std::isfinite(v) && std::isfinite(other.v[k])) {
+      if (differs && errs() && std::isfinite(v) && std::isfinite(other.v[k])) {
         away = other.v[k] - v;
         slack = std::fabs(away) * 0x1p-50 + element(first.e, k) + element(other.e, k);
       }

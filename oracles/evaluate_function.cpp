@@ -17,6 +17,18 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+/// An argument's error that is less of its deviations makes no difference to what these become.
+constexpr double kNegligible = 0x1p-20;
+
+/// a + by, rounded outward: up where `by` is positive, else down.
+double moved(double a, double by) {
+  const double s = a + by;
+  if (by == 0 || !std::isfinite(s)) return s;
+  const double t = s - a;
+  const double lost = (a - (s - t)) + (by - t);  // Knuth's TwoSum
+  const bool inward = by > 0 ? lost > 0 : lost < 0;
+  return inward ? std::nextafter(s, std::copysign(kInfinity, by)) : s;
+}
 
 /// Values of a function over a block, each within its error.
 class FunctionValues {
@@ -77,7 +89,9 @@ class NodeWork::FunctionBlock {
     rounding_ = rounding_of(settings.arithmetic, settings.flush);
   }
 
-  int evaluate(int n, rows::In a, rows::In b, rows::Out o) {
+  /// `settled`: one a lane, 0 before.
+  int evaluate(int n, rows::In a, rows::In b, rows::Out o, uint8_t* settled) {
+    settled_ = settled;
     values_.evaluate(n, a.v, b.v, o.v, own_);
     const bool inexact = any_inexact(n, a) || (info_.arguments == 2 && any_inexact(n, b));
     if (inexact) find_ends(n, a, b);
@@ -91,7 +105,9 @@ class NodeWork::FunctionBlock {
   }
 
  private:
-  enum End { kDown, kUp, kErrorDown, kErrorUp, kEnds };
+  /// Arguments: where the exact one may lie, what a kernel's may be below and above that, and the
+  /// deviations again, from the other end of where the exact one may lie.
+  enum End { kErrorDown, kErrorUp, kDown, kUp, kUpFromDown, kDownFromUp, kEnds };
 
   static bool any_inexact(int n, rows::In a) {
     for (int k = 0; k < n; ++k)
@@ -112,28 +128,101 @@ class NodeWork::FunctionBlock {
     return rows::vast_limit(a.v[k], a.e[k], a.lo[k], a.hi[k]);
   }
 
+  static bool matters(rows::In a, int k) { return a.e[k] > kNegligible * (a.lo[k] + a.hi[k]); }
+
   /// A vast argument's ends are its limit and infinity.
   void find_ends(int n, rows::In a, rows::In b) {
     if (!monotonic()) return;
-    const auto at = [&](End end, auto by) {
-      for (int k = 0; k < n; ++k) argument_[k] = a.v[k] + by(k);
+    const auto at = [&](End end, auto argument) {
+      for (int k = 0; k < n; ++k) argument_[k] = argument(k);
       values_.evaluate(n, argument_, b.v, end_[end], end_error_[end]);
     };
-    at(kDown,
-       [&](int k) { return vast_limit(a, k) > 0 && a.v[k] > 0 ? -a.lo[k] : -(a.lo[k] + a.e[k]); });
-    at(kUp, [&](int k) { return vast_limit(a, k) > 0 && a.v[k] < 0 ? a.hi[k] : a.hi[k] + a.e[k]; });
-    at(kErrorDown, [&](int k) { return -a.e[k]; });
-    at(kErrorUp, [&](int k) { return a.e[k]; });
+    const auto least = [&](int k) {
+      return moved(a.v[k], vast_limit(a, k) > 0 && a.v[k] > 0 ? 0 : -a.e[k]);
+    };
+    const auto most = [&](int k) {
+      return moved(a.v[k], vast_limit(a, k) > 0 && a.v[k] < 0 ? 0 : a.e[k]);
+    };
+    at(kErrorDown, [&](int k) { return moved(a.v[k], -a.e[k]); });
+    at(kErrorUp, [&](int k) { return moved(a.v[k], a.e[k]); });
+    at(kDown, [&](int k) { return moved(least(k), -a.lo[k]); });
+    at(kUp, [&](int k) { return moved(most(k), a.hi[k]); });
+    bool any = false;
+    for (int k = 0; k < n; ++k) {
+      one_side_[k] = moved(least(k), -a.lo[k]) >= 0 || moved(most(k), a.hi[k]) <= 0;
+      any |= matters(a, k) && one_side_[k];
+    }
+    if (!any || info_.shape == Shape::step) return;
+    at(kUpFromDown, [&](int k) { return moved(least(k), a.hi[k]); });
+    at(kDownFromUp, [&](int k) { return moved(most(k), -a.lo[k]); });
   }
 
-  /// How far the value at an end of the argument's enclosure lies from the value.
-  double spread(int k, double v, End end, double by) const {
-    if (by == 0) return 0;
-    if (info_.shape == Shape::lipschitz) return info_.slope * by * rows::kOutward;
-    if (!monotonic()) return kInfinity;
-    const double away = std::fabs(end_[end][k] - v);
+  /// How far the values at two ends lie apart.
+  double between(int k, End one, End other) const {
+    return apart(end_[one][k], end_error_[one][k], end_[other][k], end_error_[other][k]);
+  }
+
+  double apart(double f, double f_error, double g, double g_error) const {
+    if (std::isinf(f) && f == g) return kInfinity;
+    const double away = std::fabs(f - g);
     if (info_.shape == Shape::step) return away;
-    return away + end_error_[end][k] + own_[k] + (std::fabs(end_[end][k]) + std::fabs(v)) * 0x1p-51;
+    return away + f_error + g_error + (std::fabs(f) + std::fabs(g)) * 0x1p-51;
+  }
+
+  /// ... and from v, which errs by that.
+  double from_value(int k, double v, double v_error, End end) const {
+    return apart(end_[end][k], end_error_[end][k], v, v_error);
+  }
+
+  /// What the argument's error makes of the value.
+  double error_from(int k, double v, rows::In a, double e) const {
+    if (e == 0) return 0;
+    if (info_.shape == Shape::lipschitz) return info_.slope * e * rows::kOutward;
+    if (!monotonic()) return kInfinity;
+    const double up = a.e[k] == 0 ? 0 : from_value(k, v, own_[k], kErrorUp);
+    const double down = a.e[k] == 0 ? 0 : from_value(k, v, own_[k], kErrorDown);
+    const double from_e = larger(up, down);
+    return std::isnan(from_e) ? kInfinity : from_e;  // an end lies outside of the domain
+  }
+
+  /// How far a kernel's value may lie below and above the exact one. Settled: v stands for that.
+  struct Sides {
+    double down = 0;
+    double up = 0;
+    bool settled = false;
+  };
+
+  /// f(x + hi) - f(x) and f(x) - f(x - lo) at the worst x within the argument's error
+  /// (docs/judging.md, "Other functions").
+  Sides deviations(int k, double v, rows::In a, double from_e) const {
+    if (a.lo[k] + a.hi[k] == 0) return {};
+    if (info_.shape == Shape::lipschitz) {
+      const double by = info_.slope * larger(a.lo[k], a.hi[k]) * rows::kOutward;
+      // Within [-1, 1], wherever the argument lies.
+      if (by >= 1 && std::fabs(v) <= 1)
+        return {(1 + v) * rows::kOutward, (1 - v) * rows::kOutward, true};
+      return {by, by};
+    }
+    if (!monotonic()) return {kInfinity, kInfinity};
+    const bool step = info_.shape == Shape::step;
+    const bool sharp = matters(a, k) && one_side_[k] && !step;
+    double rise = 0;
+    double fall = 0;
+    if (a.hi[k] != 0)
+      rise = sharp ? larger(between(k, kUp, kErrorUp), between(k, kUpFromDown, kErrorDown))
+                   : between(k, kUp, kErrorDown);
+    if (a.lo[k] != 0)
+      fall = sharp ? larger(between(k, kErrorDown, kDown), between(k, kErrorUp, kDownFromUp))
+                   : between(k, kErrorUp, kDown);
+    const bool falls = info_.shape == Shape::decreasing;
+    const double whole = between(k, kUp, kDown);
+    const bool settles = step ? from_e > 0 : matters(a, k) && whole <= rise + fall;
+    if (settles && std::isfinite(whole)) {
+      const double below = from_value(k, v, 0, falls ? kUp : kDown);
+      const double above = from_value(k, v, 0, falls ? kDown : kUp);
+      return {below, above, true};
+    }
+    return falls ? Sides{rise, fall} : Sides{fall, rise};
   }
 
   static bool any_value(rows::In a, int k) {
@@ -219,24 +308,15 @@ class NodeWork::FunctionBlock {
     const double v = o.v[k];
     if (inexact && (of_vast(k, a, o) || of_box(k, a, b, o))) return;
     double from_e = 0;
-    double down = 0;
-    double up = 0;
     double reach = 0;
+    Sides by;
     if (inexact) {
       const double e = error_in(a, b, k);
-      const bool deviates = a.lo[k] + a.hi[k] != 0;
-      const bool falls = info_.shape == Shape::decreasing;
-      const double below = a.lo[k] + e;
-      const double above = a.hi[k] + e;
-      reach = larger(below, above);
-      from_e = larger(spread(k, v, kErrorUp, e), spread(k, v, kErrorDown, e));
-      if (std::isnan(from_e)) from_e = kInfinity;  // an end lies outside of the domain
-      if (deviates) {
-        down = falls ? spread(k, v, kUp, above) : spread(k, v, kDown, below);
-        up = falls ? spread(k, v, kDown, below) : spread(k, v, kUp, above);
-      }
-      if (info_.shape == Shape::lipschitz) down = up = larger(down, up);
-      if (info_.arguments == 2 && (b.lo[k] != 0 || b.hi[k] != 0)) down = up = reach = kInfinity;
+      reach = larger(a.lo[k], a.hi[k]) + e;
+      from_e = error_from(k, v, a, e);
+      by = deviations(k, v, a, from_e);
+      if (info_.arguments == 2 && (b.lo[k] != 0 || b.hi[k] != 0))
+        by.down = by.up = reach = kInfinity;
     }
     // Infinite on both sides: NaN, perhaps.
     if (!documented(x, reach) || any_value(a, k) || (info_.arguments == 2 && any_value(b, k))) {
@@ -247,14 +327,17 @@ class NodeWork::FunctionBlock {
     if (reach == 0 && leaves_range(x, b.v[k], v))
       return put_vast(k, v < 0, rows::kLeastVastDeviation, o);
     if (!std::isfinite(v)) return not_finite(k, x, reach, a.lo[k] + a.hi[k], o);
-    o.e[k] = (from_e + own_[k]) * rows::kOutward;
+    o.e[k] = by.settled ? 0 : (from_e + own_[k]) * rows::kOutward;
+    settled_[k] = by.settled ? 1 : 0;
+    const double off = by.settled ? 0 : from_e;
     // Each end errs by itself: one may be infinite.
-    const auto own = [&](double by) {
-      return std::isinf(by) ? by : by + own_bound(x, b.v[k], v, reach, from_e + by);
+    const auto own = [&](double side) {
+      return std::isinf(side) ? side : side + own_bound(x, b.v[k], v, reach, off + side);
     };
-    o.lo[k] = own(down) * rows::kOutward;
-    o.hi[k] = own(up) * rows::kOutward;
-    if (!is_known(name_, x) || (std::isinf(o.lo[k]) && std::isinf(o.hi[k])))
+    o.lo[k] = own(by.down) * rows::kOutward;
+    o.hi[k] = own(by.up) * rows::kOutward;
+    const bool known = by.settled || is_known(name_, x);
+    if (!known || (std::isinf(o.lo[k]) && std::isinf(o.hi[k])))
       o.lo[k] = o.hi[k] = kNan;
   }
 
@@ -311,10 +394,8 @@ class NodeWork::FunctionBlock {
     const bool documented = precise_ && info_.documented_at != nullptr && info_.documented_at(x, y);
     const bool known = info_.exact || (v == 0 && x == 0) || documented;
     const bool special = (known && exact_argument) || !std::isfinite(x);
-    if (special || !errs_) return 0;
-    // A whole number does not underflow.
-    const bool underflows = info_.shape != Shape::step && rounding_.smallest == 0;
-    if (info_.exact) return underflows ? rounding_.eta : 0;
+    if (special || !errs_ || info_.shape == Shape::step) return 0;
+    if (info_.exact) return rounding_.smallest > 0 ? 0 : rounding_.eta;  // flushed
     const double most = std::fabs(x) + reach;
     const double least = std::max(0.0, std::fabs(x) - reach);
     return published_bound(table_, least, most, std::fabs(v) + spread, rounding_) +
@@ -328,8 +409,10 @@ class NodeWork::FunctionBlock {
   const bool precise_;
   std::vector<rows::Accuracy> table_;
   rows::Rounding rounding_{};
+  uint8_t* settled_ = nullptr;
   double own_[rows::kBlock];
   double argument_[rows::kBlock];
+  bool one_side_[rows::kBlock];  ///< of 0 all that the argument may be lies there
   double end_[kEnds][rows::kBlock];
   double end_error_[kEnds][rows::kBlock];
 };
@@ -343,6 +426,9 @@ void NodeWork::table_function() {
   const size_t second = info->arguments == 2 ? 1 : 0;
   ArgumentBlocks a(argument(0), buffers.splat[0], buffers.zeros);
   ArgumentBlocks b(argument(second), buffers.splat[1], buffers.zeros);
+  const int64_t size = out_.grid.size;
+  uint8_t* settled = out_.own_settled.get(std::max<int64_t>(size, 1));
+  std::fill_n(settled, size, uint8_t{0});
   int seen = 0;
   for_runs<2>(out_.grid, {&argument(0).grid, &argument(second).grid},
               [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
@@ -351,10 +437,13 @@ void NodeWork::table_function() {
                   const int64_t at = done + k;
                   seen |= block.evaluate(m, a.block(offset[0] + k * stride[0], stride[0], m),
                                          b.block(offset[1] + k * stride[1], stride[1], m),
-                                         {out.v + at, out.e + at, out.lo + at, out.hi + at});
+                                         {out.v + at, out.e + at, out.lo + at, out.hi + at},
+                                         settled + at);
                 }
               });
   flags(seen);
+  const bool any = std::any_of(settled, settled + size, [](uint8_t one) { return one != 0; });
+  out_.settled = any ? settled : nullptr;
 }
 
 }  // namespace assay

@@ -6,11 +6,11 @@
 namespace assay {
 
 enum class Shape : unsigned char {
-  increasing,
-  decreasing,
-  lipschitz,  ///< |f(x) - f(y)| <= slope |x - y|
-  step,       ///< increasing and piecewise constant, exact on any argument: floor, rint, ...
-  other,      ///< over a box of inexact arguments: function_range.hpp
+  increasing,  ///< with a slope that grows or falls on either side of 0: no inflection elsewhere
+  decreasing,  ///< likewise
+  lipschitz,   ///< |f(x) - f(y)| <= slope |x - y|, and f within [-1, 1]
+  step,        ///< increasing and piecewise constant, exact on any argument: floor, rint, ...
+  other,       ///< over a box of inexact arguments: function_range.hpp
 };
 
 struct FunctionInfo {

@@ -252,7 +252,9 @@ inline void repair_nan(int n, In a, In b, NanMode mode, Out o) {
   }
 }
 
-// The kernel's maximum lies between the maxima of the lower and of the upper ends.
+// Of operands x and y, known to e_x and e_y, that may be off by hi_x and hi_y, the maximum grows by
+// max(hi_x + min(0, x - y), hi_y + min(0, y - x)) at most, and falls by min(lo_x, x - y + lo_y)
+// where x is the larger one: what surely loses adds nothing (docs/judging.md, "Maxima").
 int max2(int n, In a, In b, NanMode mode, Out o) {
   Seen seen;
   uint64_t any_nan = 0;
@@ -266,23 +268,31 @@ int max2(int n, In a, In b, NanMode mode, Out o) {
     const double dropped = a_nan ? b.v[i] : b_nan ? a.v[i] : larger(a.v[i], b.v[i]);
     const double v = some_nan && mode != NanMode::ignore ? 0 / 0.0 : dropped;
     const double dev = a.lo[i] + a.hi[i] + b.lo[i] + b.hi[i];
-    // The smaller one's error counts where it might be the larger.
-    const double both_e = larger(a.e[i], b.e[i]);
-    const double by = (a.e[i] + b.e[i]) * kOutward;
-    const double apart_e = a.v[i] - b.v[i] > by ? a.e[i] : b.v[i] - a.v[i] > by ? b.e[i] : both_e;
-    const double in_e = finite(v) ? apart_e : both_e;
-    any_vast |= finite(both_e) ? 0 : 1;
-    // One side may be minus infinity: it takes no part then.
-    const double up_a = a.v[i] + (a.e[i] + a.hi[i]);
-    const double up_b = b.v[i] + (b.e[i] + b.hi[i]);
-    const double down_a = a.v[i] - (a.e[i] + a.lo[i]);
-    const double down_b = b.v[i] - (b.e[i] + b.lo[i]);
-    const double slack = absolute(v) * 0x1p-51 + in_e;
-    // `larger` drops a NaN: an operand without a bound leaves the maximum without one.
-    const double unbounded = dev != dev ? dev : 0;
-    const double hi = dev == 0 ? 0 : larger(larger(up_a, up_b) - v, 0) + slack + unbounded;
-    const double lo = dev == 0 ? 0 : larger(v - larger(down_a, down_b), 0) + slack + unbounded;
-    put(o, i, v, in_e, lo, hi, in_e, dev, seen);
+    const double in_e = larger(a.e[i], b.e[i]);
+    any_vast |= finite(in_e) ? 0 : 1;
+    // How far a may exceed b, exactly, and b may a: NaN, of an infinite difference, decides
+    // nothing.
+    const double d = a.v[i] - b.v[i];
+    const double rounded = absolute(d) * 0x1p-51;
+    const double both = a.e[i] + b.e[i];
+    const double a_ahead = d + rounded + both * (1 + 0x1p-50);
+    const double b_ahead = rounded - d + both * (1 + 0x1p-50);
+    const auto less_lag = [](double by, double ahead) { return ahead < 0 ? by + ahead : by; };
+    const double error_a = less_lag(a.e[i], d + rounded);
+    const double error_b = less_lag(b.e[i], rounded - d);
+    const double far = finite(in_e) ? 0 : in_e;
+    const double e = larger(larger(error_a, error_b), 0) + far;
+    const double up_a = less_lag(a.hi[i], a_ahead);
+    const double up_b = less_lag(b.hi[i], b_ahead);
+    const double held_a = a_ahead + b.lo[i];
+    const double held_b = b_ahead + a.lo[i];
+    const double down_a = a_ahead < 0 ? 0 : a.lo[i] < held_a ? a.lo[i] : held_a;
+    const double down_b = b_ahead < 0 ? 0 : b.lo[i] < held_b ? b.lo[i] : held_b;
+    // An operand without a bound leaves the maximum without one.
+    const double unbounded = dev != dev ? dev : dev == 0 ? 0 : far;
+    const double hi = larger(up_a, larger(up_b, 0)) + unbounded;
+    const double lo = larger(down_a, larger(down_b, 0)) + unbounded;
+    put(o, i, v, e, lo, hi, in_e, dev, seen);
   }
   if (any_nan != 0) repair_nan(n, a, b, mode, o);
   if (any_vast != 0) repair_vast_maximum(n, a, b, o);
@@ -336,9 +346,11 @@ int sqrt(int n, In a, double least, Out o) {
     const double e = spread + (exact ? 0 : v * kHalfUlp + kTiny);
     const double end = larger(x - a.e[i] - a.lo[i], least);  // negative: the kernel may see NaN
     const double dev = a.lo[i] + a.hi[i];
-    const double top = __builtin_sqrt(x + a.e[i] + a.hi[i]);
+    // The lower the exact argument, the more of the root does the same deviation make.
+    const double lowest = larger(below - absolute(x) * 0x1p-52, larger(least, 0));
+    const double rise = __builtin_sqrt(lowest + a.hi[i]) - __builtin_sqrt(lowest);
     const double any = 0 / 0.0;
-    const double hi = dev == 0 ? 0 : end < 0 ? any : top - v + slack;
+    const double hi = dev == 0 ? 0 : end < 0 ? any : rise + slack;
     // Next to the least argument the exact one may be above v's, the kernel's not below that.
     const double clear = x - a.e[i] - a.lo[i];
     const double near = larger(least, 0) + a.lo[i];
@@ -364,13 +376,19 @@ int rsqrt(int n, In a, double least, Out o) {
     const double spread = a.e[i] == 0 ? 0
                           : below > 0 ? 1 / __builtin_sqrt(below) - v + slack
                                       : 1 / 0.0;
-    const double end = larger(x - a.e[i] - a.lo[i], least);
+    const double clear = x - a.e[i] - a.lo[i];
+    const double end = larger(clear, least);
     const double dev = a.lo[i] + a.hi[i];
     const double any = 0 / 0.0;
-    const double hi = dev == 0 ? 0 : end < 0 ? any : 1 / __builtin_sqrt(end) - v + slack;
-    const double lo = dev == 0  ? 0
-                      : end < 0 ? any
-                                : v - 1 / __builtin_sqrt(x + a.e[i] + a.hi[i]) + slack;
+    // As of sqrt, the least argument and all.
+    const double near = larger(least, 0) + a.lo[i];
+    const double most = x + a.e[i] < near ? x + a.e[i] : near;
+    const double from = (clear < least) & (most > x) ? 1 / __builtin_sqrt(most) : v;
+    const double hi = dev == 0 ? 0 : end < 0 ? any : 1 / __builtin_sqrt(end) - from + slack;
+    const double lowest = larger(below - absolute(x) * 0x1p-52, larger(least, 0));
+    const double top = 1 / __builtin_sqrt(lowest);
+    const double fall = top - 1 / __builtin_sqrt(lowest + a.hi[i]);
+    const double lo = dev == 0 ? 0 : end < 0 ? any : fall + top * 0x1p-50;
     put(o, i, v, spread + v * 0x1p-51, lo, hi, a.e[i], root_taint(x, a.e[i], a.hi[i], dev), seen);
     far |= finite(a.e[i]) ? 0 : 1;
   }
@@ -512,20 +530,20 @@ struct EightMax {
   }
 };
 
-/// Largest of sign (x + sign shift): the upper (shift > 0) or lower ends of a row.
-template <typename Shift>
-double max_of(int64_t n, const double* v, double sign, Shift shift) {
+/// Largest of of(i): NaN loses every comparison.
+template <typename Of>
+double max_of(int64_t n, Of of) {
   EightMax m;
   for (double& p : m.part) p = -1 / 0.0;
   int64_t i = 0;
   for (; i + 8 <= n; i += 8)
-    for (int k = 0; k < 8; ++k) m.part[k] = larger(sign * v[i + k] + shift(i + k), m.part[k]);
-  for (int k = 0; i < n; ++i, ++k) m.part[k] = larger(sign * v[i] + shift(i), m.part[k]);
+    for (int k = 0; k < 8; ++k) m.part[k] = larger(of(i + k), m.part[k]);
+  for (int k = 0; i < n; ++i, ++k) m.part[k] = larger(of(i), m.part[k]);
   return m.total();
 }
 
-// The kernel's maximum lies between the maxima of the lower and of the upper ends. NaN loses every
-// comparison; whether there was one is told apart.
+// As of max2: what lies behind the largest by more than errors and deviations adds nothing to
+// either. Whether there was a NaN is told apart.
 RowMax max(int64_t n, const double* v, const double* e, const double* lo, const double* hi,
            double sign) {
   RowMax out;
@@ -535,8 +553,15 @@ RowMax max(int64_t n, const double* v, const double* e, const double* lo, const 
   for (int64_t i = 0; i < n && lo != nullptr; ++i) unbounded |= lo[i] != lo[i] ? 1 : 0;
   for (int64_t i = 0; i < n && hi != nullptr; ++i) unbounded |= hi[i] != hi[i] ? 1 : 0;
   out.nan = nan != 0;
-  out.v = max_of(n, v, sign, [](int64_t) { return 0.0; });
-  if (e != nullptr) out.e = max_of(n, e, 1, [](int64_t) { return 0.0; });
+  out.v = max_of(n, [&](int64_t i) { return sign * v[i]; });
+  const bool number = finite(out.v);
+  // How far behind the largest, to either side of what the difference rounds.
+  const auto at_least = [&](int64_t i) { return (out.v - sign * v[i]) * (1 - 0x1p-51); };
+  const auto at_most = [&](int64_t i) { return (out.v - sign * v[i]) * (1 + 0x1p-51); };
+  const auto error = [&](int64_t i) { return e == nullptr ? 0 : e[i]; };
+  if (e != nullptr)
+    out.e = max_of(n, [&](int64_t i) { return number ? e[i] - at_least(i) : e[i]; });
+  out.e = larger(out.e, 0) * kOutward;
   if (lo == nullptr && hi == nullptr) return out;
   if (unbounded != 0) {  // a correct kernel's element may be any value, NaN included
     out.lo = out.hi = 0 / 0.0;
@@ -544,12 +569,28 @@ RowMax max(int64_t n, const double* v, const double* e, const double* lo, const 
   }
   const double* up = sign > 0 ? hi : lo;
   const double* down = sign > 0 ? lo : hi;
-  const double slack = (finite(out.v) ? absolute(out.v) * 0x1p-51 : 0) + 2 * out.e;
-  const double top = max_of(n, v, sign, [&](int64_t i) { return up == nullptr ? 0 : up[i]; });
-  const double least =
-      max_of(n, v, sign, [&](int64_t i) { return down == nullptr ? 0 : -down[i]; });
-  out.hi = finite(out.v) ? top - out.v + slack : 0;
-  out.lo = finite(out.v) ? out.v - least + slack : 0;
+  if (!number) return out;
+  // The exact maximum is no farther below v than `held`, a kernel's no farther than `kept`.
+  const auto least_below = [&](auto by) {
+    return -max_of(n, [&](int64_t i) { return -at_most(i) - by(i); }) * kOutward;
+  };
+  const double held = e == nullptr ? 0 : least_below(error);
+  const auto ahead = [&](int64_t i, double by) { return (error(i) + by) * kOutward - at_least(i); };
+  if (up != nullptr)
+    out.hi = max_of(n, [&](int64_t i) {
+      const double lead = ahead(i, held);
+      return lead < 0 ? up[i] + lead : up[i];
+    });
+  if (down != nullptr) {
+    const double kept = least_below([&](int64_t i) { return error(i) + down[i]; });
+    out.lo = max_of(n, [&](int64_t i) {
+      const double most = ahead(i, kept);
+      const double fall = down[i] < most ? down[i] : most;
+      return ahead(i, held) < 0 ? 0 : fall;
+    });
+  }
+  out.hi = larger(out.hi, 0) * kOutward;
+  out.lo = larger(out.lo, 0) * kOutward;
   return out;
 }
 

@@ -34,7 +34,9 @@ class TierEvaluator : public ExactTier {
   };
 
  public:
-  explicit TierEvaluator(const Graph& graph) : graph_(graph) {}
+  explicit TierEvaluator(const Graph& graph) : graph_(graph) {
+    for (const Node& node : graph.nodes) settles_ |= may_settle(node);
+  }
 
   Margins margins(RowEvaluator& leaves, int node, const Chunk& chunk, const Cell& cell, double lo,
                   double hi) override {
@@ -97,7 +99,9 @@ class TierEvaluator : public ExactTier {
 
   Element element(RowEvaluator& leaves, int node, const Chunk& chunk) {
     // Rows that several elements share are kept while the case stays the same.
-    if (leaves_ != &leaves || case_ != leaves.case_number() || kept_ > kKeptElements) {
+    const bool other_reading = settles_ && reading_ != leaves.reading_number();
+    if (leaves_ != &leaves || case_ != leaves.case_number() || other_reading ||
+        kept_ > kKeptElements) {
       arrays_.clear();
       kept_ = 0;
     }
@@ -106,6 +110,7 @@ class TierEvaluator : public ExactTier {
     });
     leaves_ = &leaves;
     case_ = leaves.case_number();
+    reading_ = leaves.reading_number();
     return at(node, chunk).at.front();
   }
 
@@ -198,6 +203,9 @@ class TierEvaluator : public ExactTier {
   /// Error that x.e makes in f(x), from the function's shape.
   static Bound spread_of(const Node& node, const Element& x, const Num& f) {
     const FunctionInfo& info = *find_function(node.text);
+    const auto own = [&](const Num& at) {  // of the function itself
+      return info.exact ? Bound(0) : Bound(2 * T::function_units * rounding(at, false));
+    };
     if (info.shape == Shape::other) return std::numeric_limits<Bound>::infinity();
     if (info.shape == Shape::lipschitz) return static_cast<Bound>(info.slope) * x.e;
     Bound spread = 0;
@@ -208,8 +216,7 @@ class TierEvaluator : public ExactTier {
       const Num end = T::function(node.text, T::add(x.v, away_by), T::from(0.0), known, is_exact);
       if (!known || T::is_nan(end)) return std::numeric_limits<Bound>::infinity();
       const Num away = T::sub(end, f);
-      spread = std::max<Bound>(spread, size_of(T::to_bound(away)) * (1 + 0x1p-40L) +
-                                           2 * T::function_units * rounding(end, false));
+      spread = std::max<Bound>(spread, size_of(T::to_bound(away)) * (1 + 0x1p-40L) + own(end));
     }
     return spread;
   }
@@ -257,8 +264,47 @@ class TierEvaluator : public ExactTier {
       case Op::var:
         return reduction(node, chunk, out);
       default:
-        return elementwise(node, chunk, out);
+        elementwise(node, chunk, out);
+        if (may_settle(node)) settled(id, chunk, out);
     }
+  }
+
+  /// Functions that the first tier evaluates by table.
+  static bool may_settle(const Node& node) {
+    if (node.op != Op::function || node.integral) return false;
+    return node.text != "exp" && node.text != "sqrt" && node.text != "rsqrt";
+  }
+
+  /// What the first tier has settled stands for the exact value.
+  void settled(int id, const Chunk& chunk, Array& out) {
+    const auto [value, base] = first_tier(leaves_->beside(), id, chunk);
+    if (value.settled == nullptr) return;
+    for_runs<1>(out.grid, {&value.grid},
+                [&, &value = value, base = base](int64_t done, int64_t n, const auto& offset,
+                                                 const auto& stride) {
+                  for (int64_t k = 0; k < n; ++k) {
+                    const int64_t from = base + offset[0] + k * stride[0];
+                    if (value.settled[from] != 0)
+                      out.at[static_cast<size_t>(done + k)] = exact(value.v[from]);
+                  }
+                });
+  }
+
+  /// A node's array in the first tier, and where in it the chunk begins: of the dimensions that
+  /// reductions run over, of which the chunk may hold a part, it has all.
+  struct FirstTier {
+    const Value& value;
+    int64_t base = 0;
+  };
+  FirstTier first_tier(RowEvaluator& rows, int id, const Chunk& chunk) const {
+    Chunk whole = chunk;
+    for (int dim = 0; dim < static_cast<int>(whole.low.size()); ++dim)
+      if (graph_.reduced_dim(dim)) whole = whole_along({dim}, whole);
+    FirstTier out{rows.at(id, whole)};
+    for (const int dim : out.value.grid.dims)
+      out.base += (chunk.low[static_cast<size_t>(dim)] - whole.low[static_cast<size_t>(dim)]) *
+                  stride_along(out.value.grid, dim);
+    return out;
   }
 
   void leaf(int id, const Chunk& chunk, Array& out) {
@@ -267,17 +313,10 @@ class TierEvaluator : public ExactTier {
   }
 
   void integers(const Node& node, const Chunk& chunk, Array& out) {
-    // Integer nodes may run along a dimension of which the chunk holds a part.
-    Chunk whole = chunk;
-    for (const int dim : out.grid.dims)
-      if (graph_.reduced_dim(dim)) whole = whole_along({dim}, whole);
-    const Value& value = leaves_->at(node.args[0], whole);
-    int64_t base = 0;
-    for (size_t d = 0; d < out.grid.dims.size(); ++d)
-      base += (out.grid.low[d] - whole.low[static_cast<size_t>(out.grid.dims[d])]) *
-              stride_along(value.grid, out.grid.dims[d]);
+    const auto [value, base] = first_tier(*leaves_, node.args[0], chunk);
     for_runs<1>(out.grid, {&value.grid},
-                [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
+                [&, &value = value, base = base](int64_t done, int64_t n, const auto& offset,
+                                                 const auto& stride) {
                   for (int64_t k = 0; k < n; ++k)
                     out.at[static_cast<size_t>(done + k)] = {
                         T::from_integer(value.i[base + offset[0] + k * stride[0]]), 0};
@@ -325,27 +364,31 @@ class TierEvaluator : public ExactTier {
       if (leaves_->settings().nan != rows::NanMode::ignore) return a_nan ? a : b;
       return a_nan ? b : a;
     }
-    const bool second = T::less(a.v, b.v);
-    Element m = second ? b : a;
-    // The smaller one's error counts where it might be the larger.
-    const Element apart = second ? sub(b, a) : sub(a, b);
-    if (!(size_of(T::to_bound(apart.v)) * (1 - 0x1p-50L) > apart.e)) m.e = std::max(a.e, b.e);
+    Element m = T::less(a.v, b.v) ? b : a;
+    m.e = std::max(a.e, b.e);
+    if (m.e == 0 || special(a.v) || special(b.v)) return m;
+    // What surely loses takes its error with it.
+    const Bound lag = size_of(T::to_bound(T::sub(a.v, b.v))) * (1 - 0x1p-40L);
+    const Bound rest = T::less(a.v, b.v) ? a.e - lag : b.e - lag;
+    const Bound own = T::less(a.v, b.v) ? b.e : a.e;
+    m.e = rest > own ? outward(rest) : own;
     return m;
   }
 
   void choice(const Node& node, const Chunk& chunk, Array& out) {
     const Array& a = at(node.args[1], chunk);
     const Array& b = at(node.args[2], chunk);
-    const Value& c = leaves_->at(node.args[0], chunk);
-    for_runs<3>(out.grid, {&c.grid, &a.grid, &b.grid},
-                [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
-                  for (int64_t k = 0; k < n; ++k) {
-                    const bool first = c.i[offset[0] + k * stride[0]] != 0;
-                    out.at[static_cast<size_t>(done + k)] =
-                        first ? a.at[static_cast<size_t>(offset[1] + k * stride[1])]
-                              : b.at[static_cast<size_t>(offset[2] + k * stride[2])];
-                  }
-                });
+    const auto [c, base] = first_tier(*leaves_, node.args[0], chunk);
+    for_runs<3>(
+        out.grid, {&c.grid, &a.grid, &b.grid},
+        [&, &c = c, base = base](int64_t done, int64_t n, const auto& offset, const auto& stride) {
+          for (int64_t k = 0; k < n; ++k) {
+            const bool first = c.i[base + offset[0] + k * stride[0]] != 0;
+            out.at[static_cast<size_t>(done + k)] =
+                first ? a.at[static_cast<size_t>(offset[1] + k * stride[1])]
+                      : b.at[static_cast<size_t>(offset[2] + k * stride[2])];
+          }
+        });
   }
 
   Chunk whole_along(const std::vector<int>& dims, const Chunk& chunk) const {
@@ -441,6 +484,8 @@ class TierEvaluator : public ExactTier {
   static constexpr int64_t kKeptElements = 1 << 14;
   RowEvaluator* leaves_ = nullptr;
   int64_t case_ = -1;
+  int64_t reading_ = -1;
+  bool settles_ = false;  ///< some element may be: arrays hold for one reading
   int64_t kept_ = 0;
   std::deque<Array> arrays_;
 };

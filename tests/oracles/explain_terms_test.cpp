@@ -147,9 +147,10 @@ TEST(ExplainTerms, OfWhatFormulasAreMadeOfAddUpToTheAllowance) {
 
 // What a term is called says which operation it is of.
 TEST(ExplainTerms, NameTheOperation) {
-  const auto first = [](const std::string& formula, const std::string& more, const Numbers& x) {
+  const auto first = [](const std::string& formula, const std::string& more, const Numbers& x,
+                        float got = -1e3f) {
     Line line(contract_of(formula, more), x.x);
-    line(std::vector<float>(x.x.size(), -1e3f));
+    line(std::vector<float>(x.x.size(), got));
     const ElementReport r = line.explain(3);
     return r.terms.empty() ? std::string() : r.terms[0].name + " | " + r.terms[0].source;
   };
