@@ -93,7 +93,9 @@ void CaseJudge::judge_indices(const Node& node) {
                         base[static_cast<size_t>(at)],
                         stride_along(a.grid, along),
                         chunk_.extent[static_cast<size_t>(along)],
-                        node.op == Op::argmin ? -1.0 : 1.0};
+                        node.op == Op::argmin ? -1.0 : 1.0,
+                        a.i,
+                        a.status};
     const IndexExpectation expected = expected_index(scores, settings_.nan);
     if (expected.asks_nan && !contract_.policy.nan) ask(kAskNan);
     if (expected.candidates > 1 && !contract_.policy.tie) ask(kAskTie);

@@ -364,6 +364,10 @@ std::vector<CaseJudge::Open> CaseJudge::judge_again(const std::vector<Open>& rej
   const Value& value = rows_.at(root_->node, chunk_);
   std::vector<Open> in_reading;  // before the tiers below, which read operands anew
   for (const Open& open : rejected) in_reading.push_back(open_at(open.place, value, open.at));
+  // What follows from an overflow need not lie within the widened interval, which knows neither NaN
+  // nor what becomes of a 0 beside an infinity.
+  const std::vector<OverflowSet>* overflows =
+      reading.widen ? &overflow_sets(state_, root_->node, chunk_) : nullptr;
   std::vector<Open> left;
   for (size_t k = 0; k < rejected.size(); ++k) {
     const Open& open = rejected[k];
@@ -373,11 +377,14 @@ std::vector<CaseJudge::Open> CaseJudge::judge_again(const std::vector<Open>& rej
     const bool grown = !(wide.lo <= open.lo) || !(wide.hi <= open.hi);
     const bool differs = !kept && (grown || (reading.flush && got.value == 0));
     Decision decision = Decision::rejected;
-    if (differs) decision = decided(got, margins_of(got, wide.v, wide.e, wide.lo, wide.hi), wide);
-    if (differs && decision == Decision::doubt) decision = higher_decision(wide);
-    if (reading.widen && decision == Decision::accepted) {
-      const auto& sets = overflow_sets(state_, root_->node, chunk_);
-      if (!follows_overflow(sets, open.at, *root_, output_->dtype, got))
+    const bool follows = overflows != nullptr && !kept &&
+                         follows_overflow(*overflows, open.at, *root_, output_->dtype, got);
+    if (follows && tells_alone(wide.v, wide.e)) {
+      decision = Decision::accepted;
+    } else if (differs) {
+      decision = decided(got, margins_of(got, wide.v, wide.e, wide.lo, wide.hi), wide);
+      if (decision == Decision::doubt) decision = higher_decision(wide);
+      if (reading.widen && !follows && decision == Decision::accepted)
         decision = Decision::rejected;
     }
     if (decision == Decision::rejected) left.push_back(open);

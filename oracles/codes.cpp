@@ -33,16 +33,43 @@ double outward(double v, double reach) {
   return v + reach + (reach > 0 ? rounded : -rounded);
 }
 
+__int128 whole_at(const Scores& s, int64_t j) {
+  const __int128 whole = s.whole[s.base + j * s.step];
+  return s.sign > 0 ? whole : -whole;
+}
+
 bool reaches(const Scores& s, int64_t j, const IndexExpectation& expected) {
+  if (s.whole != nullptr) return whole_at(s, j) == expected.greatest;
   const Score x = score_at(s, j);
   if (std::isnan(x.v)) return expected.nan;
   if (expected.nan) return false;
   return std::isnan(x.up) || outward(x.v, x.up) >= expected.least;
 }
 
+void count_candidates(const Scores& s, IndexExpectation& out) {
+  for (int64_t j = 0; j < s.n; ++j) {
+    if (!reaches(s, j, out)) continue;
+    if (out.candidates == 0) out.first = j;
+    out.last = j;
+    ++out.candidates;
+  }
+}
+
+IndexExpectation expected_index_of_integers(const Scores& s) {
+  IndexExpectation out;
+  out.bounded = s.n > 0;
+  for (int64_t j = 0; j < s.n; ++j) {
+    if (s.status != nullptr && s.status[s.base + j * s.step] != kKnown) out.bounded = false;
+    if (j == 0 || whole_at(s, j) > out.greatest) out.greatest = whole_at(s, j);
+  }
+  if (out.bounded) count_candidates(s, out);
+  return out;
+}
+
 }  // namespace
 
 IndexExpectation expected_index(const Scores& s, rows::NanMode mode) {
+  if (s.whole != nullptr) return expected_index_of_integers(s);
   IndexExpectation out;
   int64_t numbers = 0;
   out.least = -HUGE_VAL;
@@ -62,12 +89,7 @@ IndexExpectation expected_index(const Scores& s, rows::NanMode mode) {
     return out;
   }
   if (mode == rows::NanMode::ignore) out.nan = false;
-  for (int64_t j = 0; j < s.n; ++j) {
-    if (!reaches(s, j, out)) continue;
-    if (out.candidates == 0) out.first = j;
-    out.last = j;
-    ++out.candidates;
-  }
+  count_candidates(s, out);
   return out;
 }
 

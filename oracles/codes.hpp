@@ -13,7 +13,7 @@
 namespace assay {
 
 /// A line of scores: elements base + step [0, n). Null e, lo, hi are zero. sign -1: the smallest is
-/// sought.
+/// sought. Integers are in `whole` and `status` (null: all known) alone, and compared as they are.
 struct Scores {
   const double* v = nullptr;
   const double* e = nullptr;
@@ -23,6 +23,8 @@ struct Scores {
   int64_t step = 1;
   int64_t n = 0;
   double sign = 1;
+  const __int128* whole = nullptr;
+  const uint8_t* status = nullptr;
 };
 
 /// What an argmax of scores may be.
@@ -35,6 +37,7 @@ struct IndexExpectation {
   int64_t last = 0;
   int64_t candidates = 0;
   double least = 0;  ///< the greatest lower limit: an element that reaches it may be the largest
+  __int128 greatest = 0;  ///< of integers, times the sign
 };
 IndexExpectation expected_index(const Scores& scores, rows::NanMode nan);
 

@@ -326,6 +326,7 @@ class NodeWork::FunctionBlock {
     }
     if (reach == 0 && leaves_range(x, b.v[k], v))
       return put_vast(k, v < 0, rows::kLeastVastDeviation, o);
+    if (!std::isfinite(v) && info_.arguments == 2 && !settles(a, b, k)) return no_bound(k, o);
     if (!std::isfinite(v)) return not_finite(k, x, reach, a.lo[k] + a.hi[k], o);
     o.e[k] = by.settled ? 0 : (from_e + own_[k]) * rows::kOutward;
     settled_[k] = by.settled ? 1 : 0;
@@ -366,6 +367,25 @@ class NodeWork::FunctionBlock {
     o.e[k] = kInfinity;
     o.lo[k] = negative ? kInfinity : inner;
     o.hi[k] = negative ? inner : kInfinity;
+  }
+
+  static void no_bound(int k, rows::Out o) {
+    o.e[k] = 0;
+    o.lo[k] = o.hi[k] = kNan;
+  }
+
+  /// Of two arguments: is f infinite or NaN wherever an inexact one may lie? IEEE 754-2019, 9.2.1:
+  /// hypot of an infinity and pow(NaN, 0) and pow(1, NaN) are numbers' values or infinite; the
+  /// power of an infinity goes by the exponent's sign, and of a negative one by its parity, which
+  /// no inexact exponent has.
+  bool settles(rows::In a, rows::In b, int k) const {
+    const auto inexact = [k](rows::In x) { return x.e[k] != 0 || x.lo[k] != 0 || x.hi[k] != 0; };
+    const auto may_be = [k](rows::In x, double value) {
+      return x.v[k] - (x.lo[k] + x.e[k]) <= value && value <= x.v[k] + (x.hi[k] + x.e[k]);
+    };
+    if (name_ != "pow") return true;
+    if (inexact(b)) return !may_be(b, 0) && !(a.v[k] < 0);
+    return !inexact(a) || !std::isnan(b.v[k]) || !may_be(a, 1);
   }
 
   /// An infinity or NaN binds only a kernel whose argument is the exact one, or lies outside the

@@ -181,7 +181,8 @@ void NodeWork::index_of_extremum() {
   __int128* out = out_.own_i.get(size);
   uint8_t* status = out_.own_status.get(size);
   each_line(a, [&](int64_t place, int64_t base, int64_t step, int64_t n) {
-    const Scores scores{a.v, a.e, a.lo, a.hi, base, step, n, node_.op == Op::argmin ? -1.0 : 1.0};
+    const double sign = node_.op == Op::argmin ? -1.0 : 1.0;
+    const Scores scores{a.v, a.e, a.lo, a.hi, base, step, n, sign, a.i, a.status};
     const IndexExpectation expected = expected_index(scores, evaluator_.settings_.nan);
     out[place] = expected.first;
     status[place] = expected.bounded && expected.candidates == 1 ? kKnown : kUndefined;

@@ -242,11 +242,13 @@ std::string Explainer::overflow_text(int64_t k) {
   const std::vector<OverflowSet>& sets = formula_.overflows.at(root_->node, whole_);
   if (sets.empty()) return "";
   const OverflowSet& set = sets[static_cast<size_t>(k)];
+  const Value& value = rows_.at(root_->node, whole_);
+  const bool alone = tells_alone(value.v[k], element(value.e, k));
   std::string text;
-  if (set.reals()) text += " or " + interval_text(set.low, set.high);
+  if (alone && set.reals()) text += " or " + interval_text(set.low, set.high);
   if (set.up) text += " or inf";
   if (set.down) text += " or -inf";
-  if (set.nan) text += " or NaN";
+  if (alone && set.nan) text += " or NaN";
   return text.empty() ? "" : text + " after an overflow (R7)";
 }
 

@@ -74,13 +74,16 @@ void Explainer::explain_index(const Node& n) {
                       position(a),
                       stride_along(a.grid, along),
                       whole_.extent[static_cast<size_t>(along)],
-                      n.op == Op::argmin ? -1.0 : 1.0};
+                      n.op == Op::argmin ? -1.0 : 1.0,
+                      a.i,
+                      a.status};
   const IndexExpectation expected = expected_index(scores, settings_.nan);
   set_rule("R14");
   if (!expected.bounded) return explain_no_bound();
   const auto score_text = [&](int64_t j) {
+    const int64_t k = scores.base + j * scores.step;
     return score_of(n) + "[" + dim_name(along) + "=" + std::to_string(j) +
-           "] = " + shortest(a.v[scores.base + j * scores.step]);
+           "] = " + (a.i != nullptr ? wide_text(a.i[k]) : shortest(a.v[k]));
   };
   constexpr int64_t listed = 8;
   const auto tie = contract_.policy.tie;

@@ -113,7 +113,7 @@ int FormulaCompiler::along(const Expr& e, Op op) {
   n.op = op;
   if (e.text.starts_with("cumsum_")) n.text = e.text.substr(7);
   n.integral = op != Op::cumsum || node(arg).integral;
-  n.args = {node(arg).integral && op == Op::cumsum ? arg : arithmetic(arg, e)};
+  n.args = {node(arg).integral ? arg : arithmetic(arg, e)};
   n.reduced = {dim_id(names[0]->text)};
   n.dims = node(n.args[0]).dims;
   const auto place = std::find(n.dims.begin(), n.dims.end(), n.reduced[0]);

@@ -58,10 +58,45 @@ void each_term(const Grid& out, const Grid& reduced, const Grid& argument, Visit
               });
 }
 
+/// Of terms of which some have no end: their infinities, and NaN where both meet. Rounding keeps
+/// order, so that a sum is no less than that of its largest term and those of the other sign alone,
+/// which where these are small is at least half of it. A mean is divided, and may be off.
+struct Endless {
+  OverflowSet met;
+  bool reals = true;
+  double far_low = 0;  ///< the greatest lower end, and the least upper one
+  double far_high = 0;
+  double below = 0;  ///< sums of the lower ends below 0, and of the upper ones above
+  double above = 0;
+
+  void add(const OverflowSet& term) {
+    met.join({HUGE_VAL, -HUGE_VAL, term.up, term.down, term.nan});
+    reals = reals && term.reals();
+    far_low = std::max(far_low, term.low);
+    far_high = std::min(far_high, term.high);
+    below += std::max(0.0, -term.low);
+    above += std::max(0.0, term.high);
+  }
+  /// `finite`: what partial sums of finite terms make.
+  OverflowSet total(const OverflowSet& finite, double divisor, bool rounds_little) const {
+    OverflowSet out = met;
+    out.up |= finite.up;
+    out.down |= finite.down;
+    out.nan |= finite.nan || (out.up && out.down);
+    if (!reals) return out;
+    const bool grows = rounds_little && far_low >= 1 && below <= far_low / 4;
+    const bool falls = rounds_little && far_high <= -1 && above <= -far_high / 4;
+    out.low = grows ? far_low / 2 / divisor : -HUGE_VAL;
+    out.high = falls ? far_high / 2 / divisor : HUGE_VAL;
+    return out;
+  }
+};
+
 }  // namespace
 
 /// Of the terms each may turn out for itself: all that lies between the sums of the least and of
-/// the largest. What has become infinite stays so, or is NaN.
+/// the largest. What has become infinite stays so, or is NaN; beside a term that is infinite
+/// whatever has overflowed, that infinity or NaN is left, and beside one that is NaN, NaN.
 void Overflows::sum(int id) {
   const Node& node = graph_.nodes[static_cast<size_t>(id)];
   const int from = node.args[0];
@@ -80,7 +115,12 @@ void Overflows::sum(int id) {
     result[k] = overflow_of(before.v[at], element(before.e, at), deviations(before, at),
                             deviations(wide, at), true);
   }
-  if (!any(from)) return;
+  const Grid reduced = grid_of(node.reduced, chunk_);
+  if (!any(from)) {
+    each_term(before.grid, reduced, a.grid,
+              [&](size_t k, int64_t term) { result[k].add_term(element_set(a, term)); });
+    return;
+  }
   const std::vector<OverflowSet>& terms = sets(from);
   Arrays& arrays = arrays_[static_cast<size_t>(from)];
   arrays.resize(terms.size());
@@ -100,17 +140,24 @@ void Overflows::sum(int id) {
   std::vector<OverflowSet> seen(result.size());  // of the terms
   std::vector<bool> moved(result.size(), false);
   std::vector<bool> infinite(result.size(), false);
-  each_term(before.grid, grid_of(node.reduced, chunk_), a.grid, [&](size_t k, int64_t term) {
+  std::vector<Endless> endless(result.size());
+  each_term(before.grid, reduced, a.grid, [&](size_t k, int64_t term) {
     const OverflowSet& set = terms[static_cast<size_t>(term)];
     moved[k] = moved[k] || set.reals();
     seen[k].join({HUGE_VAL, -HUGE_VAL, set.up, set.down, set.nan});
     const OverflowSet own = element_set(a, term);
     infinite[k] = infinite[k] || own.up || own.down || own.nan;
+    OverflowSet all = own;
+    all.join(set);
+    endless[k].add(all);
   });
+  const auto count = static_cast<double>(reduced.size);
+  const double divisor = node.op == Op::mean ? 2 * count : 1;
+  const bool rounds_little = count * format_of(settings_.accumulate).unit_roundoff() < 0.125;
   for (size_t k = 0; k < result.size(); ++k) {
     const auto at = static_cast<int64_t>(k);
     if (infinite[k] && (moved[k] || !seen[k].empty())) {
-      result[k] = OverflowSet::anything();
+      result[k] = endless[k].total(result[k], divisor, rounds_little);
       continue;
     }
     OverflowSet& out = result[k];
@@ -122,6 +169,11 @@ void Overflows::sum(int id) {
     out.nan |= (seen[k].up && (seen[k].down || out.down)) || (seen[k].down && out.up);
     out.join(seen[k]);
   }
+  each_term(before.grid, reduced, a.grid, [&](size_t k, int64_t term) {
+    OverflowSet all = element_set(a, term);
+    all.join(terms[static_cast<size_t>(term)]);
+    result[k].add_term(all);
+  });
 }
 
 /// A term that has overflowed makes the mean infinite, and its own difference inf - inf. In one
@@ -143,6 +195,10 @@ void Overflows::variance(int id) {
   const bool clamps = settings_.variance == VarianceForm::one_pass;
   for (size_t k = 0; k < result.size(); ++k) {
     if (!special[k]) continue;
+    if (std::isnan(plain(id).v[k])) {
+      result[k] = {HUGE_VAL, -HUGE_VAL, false, false, true};
+      continue;
+    }
     result[k] = moved[k] ? OverflowSet::anything() : OverflowSet{};
     result[k].nan = true;
     if (clamps) result[k].join({0, 0});
@@ -161,6 +217,7 @@ void Overflows::extremum(int id) {
     double most = -HUGE_VAL;
     bool up = false;
     bool nan = false;
+    bool surely_nan = false;
     bool some = false;  ///< a term has overflowed
   };
   std::vector<Ends> ends(result.size());
@@ -173,6 +230,7 @@ void Overflows::extremum(int id) {
     e.some = e.some || !set.empty();
     e.up = e.up || all.up;
     e.nan = e.nan || all.nan;
+    e.surely_nan = e.surely_nan || (all.nan && !all.reals() && !all.up && !all.down);
     const double low = all.down || all.nan ? -HUGE_VAL : all.reals() ? all.low : HUGE_VAL;
     const double high = all.reals() ? all.high : -HUGE_VAL;
     e.least = std::max(e.least, low);
@@ -187,6 +245,8 @@ void Overflows::extremum(int id) {
     out.down = e.least == -HUGE_VAL;
     out.nan = e.nan && settings_.nan == rows::NanMode::propagate;
     if (e.nan && settings_.nan != rows::NanMode::propagate) out = OverflowSet::anything();
+    if (e.surely_nan && settings_.nan == rows::NanMode::propagate)
+      out = {HUGE_VAL, -HUGE_VAL, false, false, true};
     result[k] = smallest ? out.negated() : out;
   }
 }
@@ -252,6 +312,7 @@ void Overflows::rescaled(int id) {
     const auto at = static_cast<int64_t>(k);
     OverflowSet& out = sets(id)[k];
     if (any(weight)) out = sets(weight)[k];
+    if (std::isnan(before.v[at])) continue;
     if (std::isinf(element(before.hi, at)) || std::isnan(element(before.hi, at)))
       out = OverflowSet::anything();
     out.join({0, out.reals() ? std::max(0.0, 2 * out.high) : 0, true, false, true});
@@ -270,6 +331,7 @@ void Overflows::hull(int id) {
   const bool prescaled = node.weight > 1;
   const bool share = !node.share_of.empty();
   if (prescaled || (!share && any(node.args[2]))) return;
+  const Value& m = plain(mean);
   const Value& w = plain(weight);
   const Value& t = share ? w : plain(node.args[2]);
   const Grid reduced = grid_of(node.reduced, chunk_);
@@ -288,7 +350,7 @@ void Overflows::hull(int id) {
                   out.low = std::max(out.low, hull.least - by);
                   out.high = std::min(out.high, hull.most + by);
                   if (!out.reals()) out.low = HUGE_VAL, out.high = -HUGE_VAL;
-                  if (out.nan) out.join({0, 0});
+                  if (out.nan && !std::isnan(m.v[done + k])) out.join({0, 0});
                 }
               });
 }

@@ -20,6 +20,16 @@ void OverflowSet::join(const OverflowSet& other) {
   nan |= other.nan;
 }
 
+void OverflowSet::add_term(const OverflowSet& term) {
+  if (term.reals() || term.empty() || empty()) return;
+  if (reals()) (term.up ? up : term.down ? down : nan) = true;
+  low = HUGE_VAL;
+  high = -HUGE_VAL;
+  nan |= term.nan || (term.up && down) || (term.down && up);
+  up &= term.up;
+  down &= term.down;
+}
+
 OverflowSet set_of(double v, double e, double lo, double hi) {
   OverflowSet set;
   if (std::isnan(lo) || std::isnan(hi) || std::isnan(e)) return OverflowSet::anything();
@@ -47,6 +57,7 @@ OverflowSet overflow_of(double v, double e, Deviations plain, Deviations wide, b
     set.up = set.down = set.nan = true;
     return set;
   }
+  if (std::isnan(v)) return set;  // NaN it stays
   set.up = std::isinf(wide.hi);
   set.down = std::isinf(wide.lo);
   set.nan = set.up && set.down;

@@ -20,6 +20,8 @@ struct OverflowSet {
   bool reals() const { return low <= high; }
   bool empty() const { return !reals() && !up && !down && !nan; }
   void join(const OverflowSet& other);
+  /// This is what a sum with this term may be: an infinite term leaves that infinity or NaN.
+  void add_term(const OverflowSet& term);
   OverflowSet negated() const { return {-high, -low, down, up, nan}; }
 };
 
@@ -36,6 +38,10 @@ struct Deviations {
   double hi = 0;
 };
 OverflowSet overflow_of(double v, double e, Deviations plain, Deviations wide, bool sums);
+
+/// The set tells alone. Of a number that the first tier barely knows (beyond double, or divided by
+/// such a one) its ends are no nearer than that, and the tiers above have to agree.
+inline bool tells_alone(double v, double e) { return e <= std::fabs(v) * 0x1p-20; }
 
 /// Some member rounds to what the kernel wrote.
 bool holds(const OverflowSet& set, DType type, const Cell& cell, bool saturates);

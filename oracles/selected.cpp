@@ -24,6 +24,8 @@ class Selection {
       } else if (node.op == Op::where) {
         branch(id, node, 1);
         branch(id, node, 2);
+      } else if (node.op == Op::hull || node.op == Op::rescaled || node.op == Op::sum) {
+        pass(id, node.args[0], -1, false);  // the others, without their masks, are there for bounds
       } else {
         for (const int arg : node.args) pass(id, arg, -1, false);
       }
