@@ -241,6 +241,9 @@ KernelSignature parse_kernel(const std::string& text, size_t place) {
             1 + static_cast<int>(std::count(
                     text.begin(), text.begin() + static_cast<std::ptrdiff_t>(word_at), '\n'));
         kernel.parameters = parameters_in(text.substr(i + 1, end - i - 2));
+        const size_t open = text.find_first_of("{;", end);
+        if (open != std::string::npos && text[open] == '{')
+          kernel.body = text.substr(open, after_closing(text, open, '{', '}') - open);
         return kernel;
       }
       if (word == "__launch_bounds__") {
