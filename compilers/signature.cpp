@@ -105,7 +105,8 @@ std::vector<std::string> split_arguments(const std::string& text) {
   return parts;
 }
 
-std::string joined(const std::vector<std::string>& words) {
+/// Tokens as a source writes them, apart only where two words meet.
+std::string source_text_of(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) {
     const bool apart = !text.empty() && is_word(text.back()) && is_word(word[0]);
@@ -117,7 +118,7 @@ std::string joined(const std::vector<std::string>& words) {
 std::pair<std::string, std::string> split_default(const std::string& text) {
   const size_t equals = text.find('=');
   if (equals == std::string::npos) return {text, ""};
-  return {text.substr(0, equals), joined(tokens_of(text.substr(equals + 1)))};
+  return {text.substr(0, equals), source_text_of(tokens_of(text.substr(equals + 1)))};
 }
 
 KernelParameter parse_parameter(const std::string& text) {
@@ -149,7 +150,7 @@ KernelParameter parse_parameter(const std::string& text) {
     parameter.name = words.back();
     words.pop_back();
   }
-  parameter.type = joined(words);
+  parameter.type = source_text_of(words);
   if (stars > 1) parameter.type += std::string(static_cast<size_t>(stars), '*');
   return parameter;
 }
@@ -165,7 +166,7 @@ std::vector<KernelTemplateParameter> parse_templates(const std::string& text) {
       parameter.name = words.back();
       words.pop_back();
     }
-    parameter.type = joined(words);
+    parameter.type = source_text_of(words);
     if (parameter.type == "class") parameter.type = "typename";
     out.push_back(std::move(parameter));
   }
@@ -241,11 +242,14 @@ KernelSignature parse_kernel(const std::string& text, size_t place) {
             1 + static_cast<int>(std::count(
                     text.begin(), text.begin() + static_cast<std::ptrdiff_t>(word_at), '\n'));
         kernel.parameters = parameters_in(text.substr(i + 1, end - i - 2));
+        const size_t open = text.find_first_of("{;", end);
+        if (open != std::string::npos && text[open] == '{')
+          kernel.body = text.substr(open, after_closing(text, open, '{', '}') - open);
         return kernel;
       }
       if (word == "__launch_bounds__") {
         const auto bounds = split_arguments(text.substr(i + 1, end - i - 2));
-        if (!bounds.empty()) kernel.launch_bounds = joined(tokens_of(bounds.front()));
+        if (!bounds.empty()) kernel.launch_bounds = source_text_of(tokens_of(bounds.front()));
       }
       i = end;
     } else {

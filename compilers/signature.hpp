@@ -30,6 +30,7 @@ struct KernelSignature {
   bool is_cut_off = false;  ///< the text ends inside its parameter list
   std::vector<KernelTemplateParameter> templates;
   std::vector<KernelParameter> parameters;
+  std::string body;           ///< its definition from "{" to "}", without comments; or ""
   std::string launch_bounds;  ///< threads of its __launch_bounds__, as written: "WARPS*32"; or ""
 };
 

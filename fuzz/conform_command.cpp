@@ -6,6 +6,7 @@
 
 #include "fuzz/conform_bench.hpp"
 #include "fuzz/conform_results.hpp"
+#include "fuzz/conform_spellings.hpp"
 #include "fuzz/log.hpp"
 #include "fuzz/program.hpp"
 #include "fuzz/workers.hpp"
@@ -19,6 +20,17 @@ constexpr int64_t kDefaultTuples = 100'000;
 constexpr size_t kBatch = 32;          ///< kernels of one module
 constexpr int64_t kProgramWarps = 64;  ///< of a program that works lane by lane
 constexpr int64_t kMatrixWarps = 512;  ///< with those of the probes
+
+/// Why nothing is compared: none of the spellings that were asked for is one of the table.
+std::string no_spelling_text(const std::vector<std::string>& asked) {
+  std::vector<std::string> in_order;
+  for (const std::string& spelling : asked) {
+    const std::string found = in_table_order(spelling);
+    if (!found.empty()) in_order.push_back(found);
+  }
+  return "no spelling that is made of the table starts so" +
+         (in_order.empty() ? "" : "; the table has its modifiers in the order " + joined(in_order));
+}
 
 class Conform {
  public:
@@ -89,7 +101,7 @@ std::string Conform::module(const ConformBench& bench, Batch batch) const {
 }
 
 void Conform::run() {
-  if (results_.empty()) throw InputError({}, "no instruction of the table starts so");
+  if (results_.empty()) throw InputError({}, no_spelling_text(options_.kernels));
   const std::vector<Batch> all = batches();
   const int workers = std::min(worker_count(options_), static_cast<int>(all.size()));
   std::atomic<size_t> next{0};

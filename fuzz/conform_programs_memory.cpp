@@ -1,5 +1,6 @@
 // ld and st of every width, vector, space, order and cache operator. The full product of those has
-// hundreds of thousands of spellings: of modifiers that concern caches one at a time is varied.
+// hundreds of thousands of spellings: of modifiers that concern caches one at a time is varied, and
+// each priority of L1 beside a hint for L2, as Triton's compiler writes them.
 #include <algorithm>
 #include <cstring>
 
@@ -44,13 +45,22 @@ Access describe(const Spelling& choices, const ptx::Row& row) {
   return access;
 }
 
-/// At most one cache modifier; with one, only plain global and generic accesses, each type alone
+/// Whether its modifiers that concern caches are one at most, or a priority of L1 and a hint for
+/// L2.
+bool varies_one_cache(const Spelling& choices) {
+  int caches = 0, of_pair = 0;
+  for (const std::string& choice : choices) {
+    caches += is_cache_choice(choice);
+    of_pair += choice.starts_with(".L1::") || choice == ".L2::cache_hint";
+  }
+  return caches <= 1 || (caches == 2 && of_pair == 2);
+}
+
+/// Those modifiers of caches; with any, only plain global and generic accesses, each type alone
 /// and b32 with each vector.
 bool is_varied(const Spelling& choices, const std::vector<std::vector<std::string>>& groups) {
-  int caches = 0;
-  for (const std::string& choice : choices) caches += is_cache_choice(choice);
-  if (caches == 0) return true;
-  if (caches > 1) return false;
+  if (std::none_of(choices.begin(), choices.end(), is_cache_choice)) return true;
+  if (!varies_one_cache(choices)) return false;
   bool vector = false;
   for (size_t g = 0; g + 1 < choices.size(); ++g) {
     const std::string& choice = choices[g];
@@ -80,9 +90,7 @@ std::vector<Access> accesses_of(const ptx::Row& row) {
     // Early, so that the product stays small.
     partial.clear();
     for (Spelling& one : longer) {
-      int caches = 0;
-      for (const std::string& choice : one) caches += is_cache_choice(choice);
-      if (caches <= 1) partial.push_back(std::move(one));
+      if (varies_one_cache(one)) partial.push_back(std::move(one));
     }
   }
   std::vector<Access> accesses;

@@ -1,6 +1,9 @@
 #include "fuzz/conform_spellings.hpp"
 
+#include <algorithm>
 #include <sstream>
+
+#include "kernels_under_test/input_error.hpp"
 
 namespace assay {
 
@@ -19,6 +22,21 @@ std::vector<std::string> dotted(const std::vector<std::string>& names) {
   std::vector<std::string> choices;
   for (const std::string& name : names) choices.push_back("." + name);
   return choices;
+}
+
+/// The modifiers in the order of a row's groups, one of a group; "" where it has not all of them.
+std::string ordered(const ptx::Row& row, const std::vector<std::string>& modifiers) {
+  const auto groups = spelling_groups(row);
+  std::vector<std::string> chosen(groups.size());
+  for (const std::string& modifier : modifiers) {
+    size_t g = 0;
+    while (g < groups.size() && (!chosen[g].empty() || std::find(groups[g].begin(), groups[g].end(),
+                                                                 modifier) == groups[g].end()))
+      ++g;
+    if (g == groups.size()) return "";
+    chosen[g] = modifier;
+  }
+  return std::string(row.mnemonic) + joined(chosen, "");
 }
 
 /// The types of d, a, b and c as one choice each: b's is a's, but 8-bit ones mix; c's is d's.
@@ -67,6 +85,17 @@ std::vector<std::string> spellings_of(const ptx::Row& row) {
     spellings = std::move(extended);
   }
   return spellings;
+}
+
+std::string in_table_order(const std::string& spelling) {
+  for (const ptx::Row& row : ptx::table()) {
+    const std::string mnemonic(row.mnemonic);
+    if (!spelling.starts_with(mnemonic + ".") || row.four_types) continue;
+    const std::string found =
+        ordered(row, dotted(split(std::string_view(spelling).substr(mnemonic.size()), '.')));
+    if (!found.empty() && found != spelling) return found;
+  }
+  return "";
 }
 
 }  // namespace assay

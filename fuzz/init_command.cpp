@@ -19,12 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string listed(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
 [[noreturn]] void throw_overloaded(const std::string& file, const std::string& name,
                                    const std::vector<KernelSignature>& kernels) {
   std::string lines;
@@ -74,14 +68,14 @@ KernelSignature find_kernel(const std::string& file, const std::string& wanted) 
   if (wanted.empty()) {
     if (all.size() == 1) return all.front();
     if (names.size() == 1) throw_overloaded(file, names.front(), all);
-    throw InputError({file}, "has several kernels: " + listed(names) + "; name one, " + file + ":" +
+    throw InputError({file}, "has several kernels: " + joined(names) + "; name one, " + file + ":" +
                                  names.front());
   }
   if (found.empty()) {
     const std::string near = nearest_name(wanted, names);
     throw InputError({file}, "has no kernel '" + wanted + "'" +
                                  (near.empty() ? "" : " (did you mean '" + near + "'?)") +
-                                 "; its kernels: " + listed(names) + hidden);
+                                 "; its kernels: " + joined(names) + hidden);
   }
   if (found.size() > 1) throw_overloaded(file, wanted, found);
   return found.front();

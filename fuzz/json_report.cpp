@@ -145,6 +145,7 @@ Json kernel_json(const KernelReport& kernel) {
            {"variants", kernel.variants.size()},
            {"variants_total", kernel.variants_total},
            {"weak_share", kernel.weak_share()},
+           {"no_bound_share", kernel.no_bound_share()},
            {"seconds", kernel.seconds}};
   if (const auto& c = kernel.calibrated) {
     row["runs"] = c->runs;

@@ -14,7 +14,7 @@ namespace assay {
 struct Lint {
   SourceLocation where;
   /// question, unused, unreachable, no_case, error, compile, unsupported, signature, run, launch,
-  /// fails, unjudged, weak, policy, formula, accuracy
+  /// fails, unjudged, weak, no_bound, policy, formula, accuracy
   std::string kind;
   std::string message;
 };
@@ -92,7 +92,8 @@ std::vector<Lint> aliases_never_made(const Contract& contract, const std::vector
 
 struct Runs {
   /// Cases that cannot run, launches that break a limit, failures that more than half of the cases
-  /// show, nothing that was judged or most of it weakly, policies that matter and are missing.
+  /// show, nothing that was judged or much of it weakly or without a bound, policies that matter
+  /// and are missing.
   std::vector<Lint> lints;
   int64_t cases = 0;       ///< that ran and have elements
   int64_t failing = 0;     ///< of them

@@ -68,6 +68,7 @@ struct Trial {
   std::set<std::string> policies;
   std::vector<Lint> refused;  ///< a case that could not be run at all
   std::vector<Case> failed;
+  std::string no_bound;  ///< of the first ordinary case with such an element: the term, and why
 
   void add(Checker& checker, const Case& c, const CheckResult& result) {
     counts.add(c, result, 0);
@@ -77,6 +78,13 @@ struct Trial {
     }
     if (result.run.status == RunStatus::unsupported || !has_elements(result)) return;
     ++with_elements;
+    if (no_bound.empty() && result.verdict.no_bound > 0 && is_ordinary(c)) {
+      const Verdict& v = result.verdict;
+      no_bound =
+          checker.judge()
+              .explain(*result.instance, *result.run.outputs, v.no_bound_output, v.no_bound_element)
+              .no_bound;
+    }
     if (result.findings.empty()) return;
     ++failing;
     failed.push_back(c);
@@ -160,6 +168,24 @@ void add_weak(const Contract& contract, Trial& trial, std::vector<Lint>& out) {
            "terms that cancel, a `domain` that keeps the inputs where the kernel is used, the "
            "kernel's `depth`, `variance` or `accumulate` under [accuracy]; or say there why it "
            "must be so: weak_reason = \"...\""});
+}
+
+/// Elements without a documented bound are neither right nor wrong: where there are many of them, a
+/// kernel may be wrong there for ever. Where nothing at all was judged that is said already.
+void add_no_bound(const Contract& contract, Trial& trial, std::vector<Lint>& out) {
+  trial.counts.weak_is_explained = !contract.accuracy.weak_reason.empty();
+  if (!trial.counts.too_unbounded() || trial.counts.judged == 0) return;
+  const SourceLocation where =
+      contract.formula.empty() ? SourceLocation{contract.path} : contract.formula.front().where;
+  out.push_back(
+      {where, "no_bound",
+       format_text("%.0f", 100 * trial.counts.no_bound_share()) +
+           " % of the elements of ordinary cases are not judged: nothing documents what a correct "
+           "kernel may err by there" +
+           (trial.no_bound.empty() ? "" : " (" + trial.no_bound + ")") +
+           ". Keep the inputs where the formula's functions are documented (`domain`), or write "
+           "the formula without that term; or say under [accuracy] why it must be so: "
+           "weak_reason = \"...\""});
 }
 
 }  // namespace
@@ -253,6 +279,7 @@ Runs failing_runs(const Contract& contract, const std::vector<Case>& cases) {
   add_failing(contract, trial, out);
   add_unjudged(contract, trial, out);
   add_weak(contract, trial, out);
+  add_no_bound(contract, trial, out);
   for (Lint& lint : fast_math_meant(contract, trial.failed)) out.push_back(std::move(lint));
   for (Lint& lint : nan_of_finite_inputs(contract, cases)) out.push_back(std::move(lint));
   for (const std::string& line : open_policies(contract)) trial.policies.insert(line);

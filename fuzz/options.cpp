@@ -52,12 +52,6 @@ std::vector<std::string> words(const std::string& text) {
   return {std::istream_iterator<std::string>(in), {}};
 }
 
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 std::vector<std::string> command_names() {
   std::vector<std::string> names;
   for (const CommandRow& row : kCommands) names.push_back(row.name);
@@ -219,21 +213,21 @@ void add_options(CLI::App& app, const CommandRow& row, Options& o, RawOptions& r
   const auto flag = std::find_if(extras.begin(), extras.end(),
                                  [](const std::string& word) { return word.starts_with("-"); });
   if (row == kCommands.end() || flag == extras.end())
-    throw InputError({}, "not expected: " + listed(extras));
+    throw InputError({}, "not expected: " + joined(extras));
   const std::string name = flag->substr(0, flag->find('='));
   const std::vector<std::string> allowed = words(row->options);
   throw InputError({}, "'" + command + "' takes no " + name + did_you_mean(name, allowed) +
-                           "; it takes " + listed(allowed));
+                           "; it takes " + joined(allowed));
 }
 
 void check_command(const std::vector<std::string>& arguments) {
   const std::vector<std::string> names = command_names();
   if (arguments.empty())
-    throw InputError({}, "no command; there are " + listed(names) + " (--help)");
+    throw InputError({}, "no command; there are " + joined(names) + " (--help)");
   const std::string& given = arguments.front();
   if (given.starts_with("-") || std::find(names.begin(), names.end(), given) != names.end()) return;
   throw InputError({}, "unknown command '" + given + "'" + did_you_mean(given, names) +
-                           "; there are " + listed(names));
+                           "; there are " + joined(names));
 }
 
 /// `assay help` and `assay help smoke` are --help.

@@ -163,13 +163,11 @@ std::string PlantedFault::origin() const {
 
 std::string PlantedFault::checks() const {
   std::vector<std::string> distinct;
-  std::string text;
   for (const ExpectedFinding& one : expected) {
-    if (std::find(distinct.begin(), distinct.end(), one.check) != distinct.end()) continue;
-    distinct.push_back(one.check);
-    text += (text.empty() ? "" : ", ") + one.check;
+    if (std::find(distinct.begin(), distinct.end(), one.check) == distinct.end())
+      distinct.push_back(one.check);
   }
-  return text;
+  return joined(distinct);
 }
 
 bool PlantedFault::expects_check(const Finding& finding) const {

@@ -62,12 +62,13 @@ Arguments parse(const std::vector<std::string>& words) {
     }
   }
   if (arguments.files.empty()) {
-    std::string folders;
+    std::vector<std::string> folders;
     for (const std::string& word : words) {
       std::error_code ignored;
-      if (fs::is_directory(word, ignored)) folders += (folders.empty() ? "" : ", ") + word;
+      if (fs::is_directory(word, ignored)) folders.push_back(word);
     }
-    throw InputError({folders}, "no case to replay: give case files or folders that hold some");
+    throw InputError({joined(folders)},
+                     "no case to replay: give case files or folders that hold some");
   }
   return arguments;
 }

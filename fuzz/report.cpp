@@ -109,6 +109,7 @@ void KernelReport::add(const Case& c, const CheckResult& result, double spent) {
   if (is_ordinary(c)) {
     ordinary += result.verdict.judged;
     weak += result.verdict.weak;
+    no_bound += result.verdict.no_bound;
   }
   for (const std::string& line : result.verdict.missing_policies) {
     notes.insert("policy missing in the contract, add under [policy]: " + line);
@@ -130,6 +131,7 @@ void KernelReport::add(const KernelReport& other) {
   for (const auto& [property, count] : other.properties) properties[property] += count;
   ordinary += other.ordinary;
   weak += other.weak;
+  no_bound += other.no_bound;
   notes.insert(other.notes.begin(), other.notes.end());
   mismatches += other.mismatches;
   withdraw_subnormals();

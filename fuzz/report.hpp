@@ -54,11 +54,12 @@ struct CalibratedKernel {
   SensitivityTable sensitivity;
 };
 
-/// Above this share of weakly judged elements a contract says why (`weak_reason`).
+/// Above this share of weakly judged elements, and of those without a documented bound, a contract
+/// says why (`weak_reason`).
 inline constexpr double kMostWeak = 0.2;
 
 /// A case whose every operand is of a well-scaled class (generators/values.hpp), without overrides:
-/// the measure of weakly judged elements.
+/// the measure of weakly judged elements and of those without a bound.
 bool is_ordinary(const Case& c);
 
 /// Counts over one kernel's cases.
@@ -73,10 +74,12 @@ struct KernelReport {
   int64_t variants_total = 0;      ///< that the contract admits
   std::map<std::string, int64_t> skipped;   ///< cases that the device does not support, by reason
   std::map<std::string, int64_t> unjudged;  ///< cases that ran, without a judged element, by reason
-  /// Judged elements of ordinary cases (every operand of a well-scaled class), and the weakly
-  /// judged among them: the measure of JUDGING's 20 %.
+  /// Elements of ordinary cases (every operand of a well-scaled class) that a formula speaks of,
+  /// the weakly judged among them, the measure of JUDGING's 20 %, and those without a documented
+  /// bound (R10), which nothing judges.
   int64_t ordinary = 0;
   int64_t weak = 0;
+  int64_t no_bound = 0;
   bool weak_is_explained = false;                   ///< the contract's `weak_reason`
   std::set<std::string> notes;                      ///< missing policies, "judged the sm_80 build"
   /// Cases that were compared with another run, by property: "rows_independent(rows)".
@@ -101,8 +104,10 @@ struct KernelReport {
   std::string why_unjudged() const;  ///< the reason of most of `unjudged`; "" without any
   int64_t compared_cases() const;    ///< sum of `properties`
   double weak_share() const { return ordinary > 0 ? double(weak) / double(ordinary) : 0; }
-  /// Bounds prove too little, and the contract does not say why.
+  double no_bound_share() const { return ordinary > 0 ? double(no_bound) / double(ordinary) : 0; }
+  /// Bounds prove too little, or there is none, and the contract does not say why.
   bool too_weak() const { return weak_share() > kMostWeak && !weak_is_explained; }
+  bool too_unbounded() const { return no_bound_share() > kMostWeak && !weak_is_explained; }
   void add(const Case& c, const CheckResult& result, double seconds);
   void add_reached(const Case& c, const Instance& instance);
   void add(const KernelReport& other);

@@ -20,9 +20,9 @@ struct BlockLimits {
 BlockLimits block_limits(const ptx::Function& function);
 
 /// Whether a template parameter is a number that the contract chooses, and its value there: its
-/// default, or what its name stands for.
+/// default, or what its name or its use in the source stands for.
 bool is_knob(const KernelTemplateParameter& parameter);
-std::string knob_text(const KernelTemplateParameter& parameter);
+std::string knob_text(const KernelSignature& kernel, const KernelTemplateParameter& parameter);
 
 /// Threads along x, as an expression of the contract: "WARPS * 32", "BLOCK", "256".
 std::string block_text(const KernelSignature& kernel, const BlockLimits& limits);

@@ -46,14 +46,16 @@ class KernelBuild {
                    (p.name.empty() ? "" : " " + p.name) +
                    "'): types that are plain and numbers can be chosen, functions and classes not");
       }
-      if (is_type(p)) types_.push_back(type_of(p));
+      if (!is_type(p)) continue;
+      types_.push_back(type_of(p));
+      likely_.push_back(likely_family(kernel_, p));
     }
   }
 
   CompiledKernel build() {
     std::vector<KernelTemplateParameter*> open;  // knobs of which neither default nor name tells
     for (KernelTemplateParameter& p : kernel_.templates) {
-      if (is_knob(p) && knob_text(p) == "1" && p.fallback.empty()) open.push_back(&p);
+      if (is_knob(p) && knob_text(kernel_, p) == "1" && p.fallback.empty()) open.push_back(&p);
     }
     std::string error;
     for (const CudaCompiler compiler : {CudaCompiler::nvrtc, CudaCompiler::nvcc}) {
@@ -90,12 +92,6 @@ class KernelBuild {
   static StarterType type_of(const KernelTemplateParameter& p) {
     if (const auto dtype = dtype_of_cxx(p.fallback); dtype && lanes_of_cxx(p.fallback) == 1)
       return {p.name, {std::string(name(*dtype))}, true};
-    std::string lower = p.name;
-    for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    const bool of_indices = lower.find("idx") != std::string::npos ||
-                            lower.find("index") != std::string::npos ||
-                            lower.find("offset") != std::string::npos;
-    if (of_indices) return {p.name, {"i32"}, true};
     return {p.name, {"f32"}, false};
   }
 
@@ -134,11 +130,12 @@ class KernelBuild {
   /// As much of a contract as compiling needs.
   std::string contract_text() const {
     std::string types, flags, knobs;
-    for (const StarterType& type : types_)
-      types += (types.empty() ? "" : ", ") + type.name + " = [\"" + type.dtypes.front() + "\"]";
+    for (size_t t = 0; t < types_.size(); ++t)
+      types += (t > 0 ? ", " : "") + types_[t].name + " = [\"" + chosen_[t] + "\"]";
     for (const KernelTemplateParameter& p : kernel_.templates) {
       if (p.type == "bool") flags += (flags.empty() ? "\"" : ", \"") + p.name + "\"";
-      if (is_knob(p)) knobs += (knobs.empty() ? "" : ", ") + p.name + " = [" + knob_text(p) + "]";
+      if (is_knob(p))
+        knobs += (knobs.empty() ? "" : ", ") + p.name + " = [" + knob_text(kernel_, p) + "]";
     }
     std::string text =
         "name = \"" + kernel_.name + "\"\nsource = { cuda = \"" +
@@ -151,36 +148,107 @@ class KernelBuild {
            "\"output\", dtype = \"u8\", shape = [1] }]\n[formula]\nassay_out = \"0\"\n";
   }
 
-  /// Sets the types to those with which the kernel compiles; whether there are any. `error`: what
-  /// the first refusal of all says.
+  /// Collects the choices of types with which the kernel compiles; whether there are any. `error`:
+  /// what the first refusal of all says.
   bool compiles(std::string& error) {
     compiled_.clear();
-    const auto attempt = [&](const std::string& dtype) {
-      for (StarterType& type : types_)
-        if (!type.is_fixed) type.dtypes = {dtype};
-      if (first_tried_.empty()) first_tried_ = dtype;
-      try {
-        compile_once(dtype);
-      } catch (const InputError& refused) {
-        if (!error.empty()) return;
-        error = refused.what();
-        if (way_.compiler == CudaCompiler::nvrtc && is_host_code_error(error)) {
-          needs_host_ = true;
-          error = error.substr(0, error.find('\n'));
-        }
+    chosen_.clear();
+    for (const StarterType& type : types_) chosen_.push_back(type.dtypes.front());
+    if (!varies()) return attempt(error);
+    if (serves(likely_, error)) return true;
+    for (const size_t t : free_types()) {
+      if (gave_up()) return false;
+      // One of them may be of another kind than its name and its use say.
+      for (const TypeFamily family :
+           {TypeFamily::fp8, TypeFamily::index, TypeFamily::storage, TypeFamily::floating}) {
+        const bool is_any = family == TypeFamily::index || family == TypeFamily::storage;
+        if (family == likely_[t] || (free_types().size() == 1 && is_any)) continue;
+        std::vector<TypeFamily> families = likely_;
+        families[t] = family;
+        choose(families, 0);
+        if (attempt(error) && serves(families, error)) return true;
       }
-    };
-    const std::vector<std::string> usual{"f32", "f16", "bf16"}, others{"f64", "i32", "i8", "u8"};
-    for (const std::vector<std::string>& dtypes : {usual, others}) {
-      if (!compiled_.empty()) break;
-      for (const std::string& dtype : dtypes) {
-        if (compiled_.empty() && needs_host_ && way_.compiler == CudaCompiler::nvrtc) return false;
-        if (compiled_.empty() || varies()) attempt(dtype);
-        if (!varies()) break;
-      }
-      if (!varies()) break;
     }
-    return !compiled_.empty();
+    return !gave_up() && serves(std::vector(types_.size(), TypeFamily::any), error);
+  }
+
+  std::vector<size_t> free_types() const {
+    std::vector<size_t> free;
+    for (size_t t = 0; t < types_.size(); ++t)
+      if (!types_[t].is_fixed) free.push_back(t);
+    return free;
+  }
+
+  /// Whether only the other compiler can read the source.
+  bool gave_up() const {
+    return compiled_.empty() && needs_host_ && way_.compiler == CudaCompiler::nvrtc;
+  }
+
+  /// Sets each free type to one dtype of its family: those of one family are one type together.
+  void choose(const std::vector<TypeFamily>& families, size_t round) {
+    for (const size_t t : free_types()) {
+      const std::vector<std::string>& dtypes = dtypes_of(families[t]);
+      chosen_[t] = dtypes[round % dtypes.size()];
+    }
+  }
+
+  /// Compiles as often as the largest family has types, and where a choice of several families was
+  /// refused, each type of it once by itself.
+  bool serves(const std::vector<TypeFamily>& families, std::string& error) {
+    size_t rounds = 0;
+    for (const size_t t : free_types()) rounds = std::max(rounds, dtypes_of(families[t]).size());
+    for (size_t round = 0; round < rounds && !gave_up(); ++round) {
+      choose(families, round);
+      attempt(error);
+    }
+    if (compiled_.empty()) return false;
+    for (const size_t t : free_types()) {
+      for (const std::string& dtype : dtypes_of(families[t])) {
+        const bool together = std::all_of(families.begin(), families.end(),
+                                          [&](TypeFamily one) { return one == families[t]; });
+        if (together || is_compiled(t, dtype)) continue;
+        chosen_ = compiled_.front().dtypes;
+        chosen_[t] = dtype;
+        attempt(error);
+      }
+    }
+    families_ = families;
+    return true;
+  }
+
+  bool is_compiled(size_t t, const std::string& dtype) const {
+    return std::any_of(compiled_.begin(), compiled_.end(),
+                       [&](const Compiled& one) { return one.dtypes[t] == dtype; });
+  }
+
+  /// Compiles with the chosen types; whether that is possible. A choice that was compiled before is
+  /// not compiled again.
+  bool attempt(std::string& error) {
+    const auto is_known = [&](const Compiled& one) { return one.dtypes == chosen_; };
+    if (std::any_of(compiled_.begin(), compiled_.end(), is_known)) return true;
+    if (first_tried_.empty()) first_tried_ = chosen_text(chosen_);
+    try {
+      compile_once();
+      return true;
+    } catch (const InputError& refused) {
+      if (!error.empty()) return false;
+      error = refused.what();
+      if (way_.compiler == CudaCompiler::nvrtc && is_host_code_error(error)) {
+        needs_host_ = true;
+        error = error.substr(0, error.find('\n'));
+      }
+      return false;
+    }
+  }
+
+  /// "f32", or "f32, e4m3" where types differ.
+  std::string chosen_text(const std::vector<std::string>& dtypes) const {
+    std::vector<std::string> different;
+    for (const size_t t : free_types()) {
+      if (std::find(different.begin(), different.end(), dtypes[t]) == different.end())
+        different.push_back(dtypes[t]);
+    }
+    return joined(different);
   }
 
   /// An error that the compiler can place nowhere in the source stands at the entry of a contract
@@ -206,11 +274,11 @@ class KernelBuild {
     }
   }
 
-  void compile_once(const std::string& dtype) {
+  void compile_once() {
     const Contract contract = parse_contract(contract_text(), contract_path_);
     Variant variant;
-    for (const StarterType& type : types_)
-      variant.types[type.name] = parse_dtype(type.dtypes.front()).value();
+    for (size_t t = 0; t < types_.size(); ++t)
+      variant.types[types_[t].name] = parse_dtype(chosen_[t]).value();
     for (const Knob& knob : contract.knobs) variant.knobs[knob.name] = knob.values.front();
     for (const std::string& flag : contract.flags) variant.flags[flag] = 0;
     const Program program = compiled(contract, variant);
@@ -229,7 +297,7 @@ class KernelBuild {
       refuse(source_, kernel_,
              "has other parameters when it is compiled than its text shows (a macro or a pack?)");
     }
-    compiled_.emplace_back(dtype, std::move(parameters));
+    compiled_.push_back({chosen_, std::move(parameters)});
   }
 
   bool is_type_parameter(const std::string& type) const {
@@ -240,7 +308,7 @@ class KernelBuild {
   /// A parameter's type as a contract may say it: a type parameter where the source says so, or
   /// where it follows the chosen type; else what it is in every compiled variant.
   KernelParameter resolved(size_t i) const {
-    KernelParameter p = compiled_.front().second[i];
+    KernelParameter p = compiled_.front().parameters[i];
     p.name = kernel_.parameters[i].name;
     const std::string& written = kernel_.parameters[i].type;
     if (is_type_parameter(written) && kernel_.parameters[i].pointer == p.pointer) {
@@ -248,32 +316,34 @@ class KernelBuild {
       return p;
     }
     const auto all = [&](const auto& holds) {
-      return std::all_of(compiled_.begin(), compiled_.end(), [&](const auto& variant) {
-        return holds(variant.first, variant.second[i].type);
-      });
+      return std::all_of(compiled_.begin(), compiled_.end(), holds);
     };
-    if (all([&](const auto&, const auto& type) { return type == p.type; })) return p;
-    const auto follows = [](const std::string& dtype, const std::string& type) {
-      return dtype_of_cxx(type) == parse_dtype(dtype) && lanes_of_cxx(type) == 1;
-    };
-    const auto chosen = std::find_if(types_.begin(), types_.end(),
-                                     [](const StarterType& t) { return !t.is_fixed; });
-    if (!all(follows) || chosen == types_.end()) {
-      refuse(source_, kernel_,
-             "takes '" + p.name + "' of type '" + written + "', which is " + p.type + " with " +
-                 compiled_.front().first + " and " + compiled_.back().second[i].type + " with " +
-                 compiled_.back().first + ": a contract cannot say that");
+    if (all([&](const Compiled& one) { return one.parameters[i].type == p.type; })) return p;
+    for (const size_t t : free_types()) {
+      const auto follows = [&](const Compiled& one) {
+        const std::string& type = one.parameters[i].type;
+        return dtype_of_cxx(type) == parse_dtype(one.dtypes[t]) && lanes_of_cxx(type) == 1;
+      };
+      if (!all(follows)) continue;
+      p.type = types_[t].name;
+      return p;
     }
-    p.type = chosen->name;
-    return p;
+    const auto other = std::find_if(compiled_.begin(), compiled_.end(), [&](const Compiled& one) {
+      return one.parameters[i].type != p.type;
+    });
+    refuse(source_, kernel_,
+           "takes '" + p.name + "' of type '" + written + "', which is " + p.type + " with " +
+               chosen_text(compiled_.front().dtypes) + " and " + other->parameters[i].type +
+               " with " + chosen_text(other->dtypes) + ": a contract cannot say that");
   }
 
   CompiledKernel settled() {
     CompiledKernel kernel{way_.compiler, entry(), types_, {}, limits_, uses_};
-    for (StarterType& type : kernel.types) {
-      if (type.is_fixed) continue;
-      type.dtypes.clear();
-      for (const auto& [dtype, parameters] : compiled_) type.dtypes.push_back(dtype);
+    for (const size_t t : free_types()) {
+      std::vector<std::string>& dtypes = kernel.types[t].dtypes;
+      dtypes.clear();
+      for (const std::string& dtype : dtypes_of(families_[t]))
+        if (is_compiled(t, dtype)) dtypes.push_back(dtype);
     }
     for (size_t i = 0; i < kernel_.parameters.size(); ++i) kernel.parameters.push_back(resolved(i));
     return kernel;
@@ -282,11 +352,19 @@ class KernelBuild {
   const std::string source_;
   KernelSignature& kernel_;
   const std::string contract_path_;
+  /// A choice of types, one of `types_` each, and the kernel's parameters then.
+  struct Compiled {
+    std::vector<std::string> dtypes;
+    std::vector<KernelParameter> parameters;
+  };
+
   std::vector<StarterType> types_;
+  std::vector<TypeFamily> likely_, families_;  ///< of each type: expected, and compiled with
+  std::vector<std::string> chosen_;            ///< dtype of each type for the next compilation
   Way way_;
   bool needs_host_ = false;
   std::string first_tried_;
-  std::vector<std::pair<std::string, std::vector<KernelParameter>>> compiled_;  ///< by dtype
+  std::vector<Compiled> compiled_;
   BlockLimits limits_;
   std::vector<PointerUse> uses_;
 };

@@ -8,6 +8,7 @@
 #include "compilers/signature.hpp"
 #include "fuzz/pointer_use.hpp"
 #include "fuzz/starter_block.hpp"
+#include "fuzz/starter_types.hpp"
 #include "kernels_under_test/contract.hpp"
 
 namespace assay {
@@ -16,7 +17,7 @@ namespace assay {
 struct StarterType {
   std::string name;
   std::vector<std::string> dtypes;
-  bool is_fixed = false;  ///< by its default or its name; the others are one type together
+  bool is_fixed = false;  ///< by its default
 };
 
 struct CompiledKernel {

@@ -179,7 +179,7 @@ class Starter {
       if (p.type == "bool") {
         flags += (flags.empty() ? "\"" : ", \"") + p.name + "\"";
       } else if (is_knob(p)) {
-        knobs += (knobs.empty() ? "" : ", ") + p.name + " = [" + knob_text(p) + "]";
+        knobs += (knobs.empty() ? "" : ", ") + p.name + " = [" + knob_text(kernel_, p) + "]";
       }
     }
     std::string text;

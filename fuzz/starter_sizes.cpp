@@ -5,13 +5,8 @@
 
 namespace assay {
 
-namespace {
-
-using Words = std::vector<std::string>;
-
-/// "numTokens" and "num_tokens" are the words num, tokens.
-Words words_of(const std::string& name) {
-  Words words(1);
+std::vector<std::string> name_parts(const std::string& name) {
+  std::vector<std::string> words(1);
   for (size_t i = 0; i < name.size(); ++i) {
     const auto c = static_cast<unsigned char>(name[i]);
     const bool starts =
@@ -23,6 +18,10 @@ Words words_of(const std::string& name) {
   return words;
 }
 
+namespace {
+
+using Words = std::vector<std::string>;
+
 bool has_any(const Words& words, const Words& wanted) {
   return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
     return std::find(wanted.begin(), wanted.end(), word) != wanted.end();
@@ -32,7 +31,7 @@ bool has_any(const Words& words, const Words& wanted) {
 enum class Role { none, rows, columns, total, count, stride };
 
 Role role_of(const std::string& name) {
-  const Words words = words_of(name);
+  const Words words = name_parts(name);
   static const Words strides{"stride", "strides", "pitch", "ld", "lda", "ldb", "ldc", "ldx", "ldy"};
   static const Words rows{"row",     "rows",  "nrows",   "m",    "tokens",   "batch",
                           "batches", "outer", "samples", "seqs", "sequences"};
@@ -51,24 +50,24 @@ Role role_of(const std::string& name) {
 
 /// Operands that are as long as a row, or as there are rows.
 bool is_of_columns(const std::string& name) {
-  return has_any(words_of(name), {"weight", "weights", "w", "gamma", "beta", "bias", "b"});
+  return has_any(name_parts(name), {"weight", "weights", "w", "gamma", "beta", "bias", "b"});
 }
 bool is_of_rows(const std::string& name) {
-  return has_any(words_of(name), {"scale", "scales", "mean", "rstd", "max", "sum", "lens",
-                                  "lengths", "label", "labels", "target", "targets"});
+  return has_any(name_parts(name), {"scale", "scales", "mean", "rstd", "max", "sum", "lens",
+                                    "lengths", "label", "labels", "target", "targets"});
 }
 bool is_of_indices(const std::string& name) {
-  return has_any(words_of(name), {"idx", "index", "indices", "ids", "slots", "map", "perm"});
+  return has_any(name_parts(name), {"idx", "index", "indices", "ids", "slots", "map", "perm"});
 }
 
 /// The operand whose stride a scalar holds: "x_stride", "stride_x", "ldx"; else none.
 const KernelParameter* operand_of_stride(const std::string& scalar,
                                          const std::vector<KernelParameter>& parameters) {
-  const Words words = words_of(scalar);
+  const Words words = name_parts(scalar);
   const KernelParameter* near = nullptr;
   for (const KernelParameter& p : parameters) {
     if (!p.pointer) continue;
-    const Words named = words_of(p.name);
+    const Words named = name_parts(p.name);
     const bool whole = has_any(words, named) || scalar == "ld" + p.name;
     const bool begins = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
       return named.front().starts_with(word) || word.starts_with(named.front());

@@ -10,6 +10,9 @@
 
 namespace assay {
 
+/// "numTokens" and "num_tokens" are the words num, tokens.
+std::vector<std::string> name_parts(const std::string& name);
+
 struct StarterSize {
   std::string name;
   std::string range;  ///< "{ min = 0, max = 100000 }"

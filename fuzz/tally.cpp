@@ -22,9 +22,9 @@ void add_counts(const char* key, const std::map<std::string, int64_t>& counts, s
 
 std::string KernelReport::tally() const {
   std::string out = "judged " + std::to_string(judged) + "\nordinary " + std::to_string(ordinary) +
-                    "\nweak " + std::to_string(weak) + "\nwrong_memory " +
-                    std::to_string(wrong_memory) + "\nmismatches " + std::to_string(mismatches) +
-                    "\n";
+                    "\nweak " + std::to_string(weak) + "\nno_bound " + std::to_string(no_bound) +
+                    "\nwrong_memory " + std::to_string(wrong_memory) + "\nmismatches " +
+                    std::to_string(mismatches) + "\n";
   add_counts("skipped", skipped, out);
   add_counts("unjudged", unjudged, out);
   add_counts("property", properties, out);
@@ -47,6 +47,7 @@ void KernelReport::read_tally(const std::string& text) {
     if (key == "judged") judged += count;
     if (key == "ordinary") ordinary += count;
     if (key == "weak") weak += count;
+    if (key == "no_bound") no_bound += count;
     if (key == "wrong_memory") wrong_memory += count;
     if (key == "mismatches") mismatches += count;
     if (key == "skipped") skipped[name] += count;

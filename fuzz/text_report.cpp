@@ -8,10 +8,9 @@ namespace assay {
 
 namespace {
 
-
-std::string weak_text(const KernelReport& kernel) {
-  if (kernel.ordinary == 0) return "-";
-  return format_text("%.1f", 100 * kernel.weak_share());
+/// A share of the elements of ordinary cases in per cent; "-" where there are none.
+std::string share_text(const KernelReport& kernel, double share) {
+  return kernel.ordinary == 0 ? "-" : format_text("%.1f", 100 * share);
 }
 
 std::string variants_text(const KernelReport& kernel) {
@@ -27,14 +26,15 @@ int64_t findings_of(const Report& report, const KernelReport& kernel) {
 
 std::string kernel_table(const Report& report) {
   std::vector<std::vector<std::string>> rows{
-      {"kernel", "cases", "variants", "skipped", "weak %", "findings",
+      {"kernel", "cases", "variants", "skipped", "weak %", "no bound %", "findings",
        std::string(report.command == Command::smoke ? "seconds checking" : "seconds") +
            (report.jobs > 1 ? ", " + std::to_string(report.jobs) + " jobs" : "")}};
   for (const KernelReport& kernel : report.kernels) {
     std::vector<std::string> row{kernel.kernel, std::to_string(kernel.cases)};
     row.push_back(variants_text(kernel));
     row.push_back(std::to_string(kernel.skipped_cases()));
-    row.push_back(weak_text(kernel));
+    row.push_back(share_text(kernel, kernel.weak_share()));
+    row.push_back(share_text(kernel, kernel.no_bound_share()));
     row.push_back(std::to_string(findings_of(report, kernel)));
     row.push_back(format_text("%.1f", kernel.seconds));
     rows.push_back(std::move(row));
@@ -43,16 +43,17 @@ std::string kernel_table(const Report& report) {
 }
 
 std::string calibration_table(const Report& report) {
-  std::vector<std::vector<std::string>> rows{{"kernel", "cases", "runs", "weak %", "findings",
-                                              "honest: largest", "mean", "adversarial: largest",
-                                              "mean"}};
+  std::vector<std::vector<std::string>> rows{{"kernel", "cases", "runs", "weak %", "no bound %",
+                                              "findings", "honest: largest", "mean",
+                                              "adversarial: largest", "mean"}};
   for (const KernelReport& kernel : report.kernels) {
     const CalibratedKernel& c = *kernel.calibrated;
-    rows.push_back({kernel.kernel, std::to_string(kernel.cases), std::to_string(c.runs),
-                    weak_text(kernel), std::to_string(findings_of(report, kernel)),
-                    format_text("%.3f", c.honest.largest), format_text("%.4f", c.honest.mean()),
-                    format_text("%.3f", c.adversarial.largest),
-                    format_text("%.4f", c.adversarial.mean())});
+    rows.push_back(
+        {kernel.kernel, std::to_string(kernel.cases), std::to_string(c.runs),
+         share_text(kernel, kernel.weak_share()), share_text(kernel, kernel.no_bound_share()),
+         std::to_string(findings_of(report, kernel)), format_text("%.3f", c.honest.largest),
+         format_text("%.4f", c.honest.mean()), format_text("%.3f", c.adversarial.largest),
+         format_text("%.4f", c.adversarial.mean())});
   }
   return text_table(rows);
 }
@@ -138,6 +139,11 @@ std::string notes_text(const Report& report) {
       text += kernel.kernel +
               ": more than 20 % of the elements of ordinary cases are weakly judged " +
               "(allowance above a quarter of the value)\n";
+    }
+    if (kernel.too_unbounded()) {
+      text += kernel.kernel +
+              ": more than 20 % of the elements of ordinary cases are not judged: no documented " +
+              "bound (R10)\n";
     }
   }
   return text;

@@ -58,9 +58,7 @@ std::string suggestion(const std::string& name, const std::vector<std::string>& 
     if (std::find(distinct.begin(), distinct.end(), candidate) == distinct.end())
       distinct.push_back(candidate);
   if (distinct.empty() || distinct.size() > kMostListed) return "";
-  std::string list;
-  for (const std::string& candidate : distinct) list += (list.empty() ? "" : ", ") + candidate;
-  return "; expected " + std::string(distinct.size() == 1 ? "" : "one of ") + list;
+  return "; expected " + std::string(distinct.size() == 1 ? "" : "one of ") + joined(distinct);
 }
 
 std::string section_hint(const std::string& key) {

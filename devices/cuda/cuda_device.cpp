@@ -39,7 +39,6 @@ struct Buffer {
   const Tensor* tensor = nullptr;  ///< whose memory it is
   const Tensor* writer = nullptr;  ///< what is written in it: another where that shares the memory
   int64_t stored = 0;              ///< bytes that the case fills
-  int64_t bytes = 0;               ///< with what the contract lets the kernel read further
   uint64_t allocation = 0;
   uint64_t address = 0;
 
@@ -156,7 +155,6 @@ std::vector<Buffer> CudaDevice::plan(const Instance& instance) const {
     buffer.tensor = &tensor;
     buffer.writer = &instance.writer_of(tensor);
     buffer.stored = tensor.storage_bytes();
-    buffer.bytes = buffer.stored;
     buffers.push_back(buffer);
   }
   return buffers;
@@ -165,7 +163,7 @@ std::vector<Buffer> CudaDevice::plan(const Instance& instance) const {
 /// Why the case cannot run here; "" when it can.
 std::string CudaDevice::obstacle(const Instance& instance, const std::vector<Buffer>& buffers) {
   double needed = 0;
-  for (const Buffer& buffer : buffers) needed += static_cast<double>(buffer.bytes);
+  for (const Buffer& buffer : buffers) needed += static_cast<double>(buffer.stored);
   if (needed > most_bytes_) {
     // To a power of two, so that a summary counts few reasons.
     return "needs up to " + gib(std::exp2(std::ceil(std::log2(needed)))) +
@@ -192,12 +190,12 @@ std::string CudaDevice::obstacle(const Instance& instance, const std::vector<Buf
 void CudaDevice::place(std::vector<Buffer>& buffers) {
   for (Buffer& buffer : buffers) {
     const int64_t misalign = buffer.tensor->misalign;
-    const int64_t whole = buffer.bytes + misalign + 2 * kGuardBytes;
+    const int64_t whole = buffer.stored + misalign + 2 * kGuardBytes;
     buffer.allocation = process_.allocate(whole);
     buffer.address = buffer.allocation + static_cast<uint64_t>(kGuardBytes + misalign);
     const uint64_t end = buffer.address + static_cast<uint64_t>(buffer.stored);
     process_.set_bytes(buffer.allocation, kGuard, kGuardBytes + misalign);
-    process_.set_bytes(end, kGuard, buffer.bytes - buffer.stored + kGuardBytes);
+    process_.set_bytes(end, kGuard, kGuardBytes);
   }
 }
 
@@ -306,7 +304,6 @@ int64_t unwritten_bytes(const Buffer& buffer, const Contents& contents) {
 void CudaDevice::check_guards(const std::vector<Buffer>& buffers, Run& run) {
   for (const Buffer& buffer : buffers) {
     const int64_t before = static_cast<int64_t>(buffer.address - buffer.allocation);
-    const int64_t after = buffer.bytes - buffer.stored + kGuardBytes;
     const auto look = [&](uint64_t start, int64_t bytes, int64_t offset) {
       int64_t found = -1;
       process_.download(start, bytes, [&](int64_t first, int64_t count, const uint8_t* data) {
@@ -322,7 +319,7 @@ void CudaDevice::check_guards(const std::vector<Buffer>& buffers, Run& run) {
       return true;
     };
     if (look(buffer.allocation, before, -before)) continue;
-    look(buffer.address + static_cast<uint64_t>(buffer.stored), after, buffer.stored);
+    look(buffer.address + static_cast<uint64_t>(buffer.stored), kGuardBytes, buffer.stored);
   }
 }
 

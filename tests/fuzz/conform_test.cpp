@@ -90,9 +90,10 @@ struct ProgramRun {
 
 TEST(Conform, ProgramsOfEachKindRunAndOneBitIsADifference) {
   for (const char* title :
-       {"ld.global.v4.u8", "ld.param.s16", "ld.const.b64", "st.local.v2.f32", "ld.shared::cta.s8",
-        "atom.shared.cas.b16", "atom.add.u32 (a warp on one cell)", "red.add.noftz.bf16x2",
-        "shfl.sync.bfly.b32", "redux.sync.min.s32", "match.all.sync.b64", "bar.red.popc.u32",
+       {"ld.global.L1::evict_last.L2::cache_hint.v2.b32", "ld.global.v4.u8", "ld.param.s16",
+        "ld.const.b64", "st.local.v2.f32", "ld.shared::cta.s8", "atom.shared.cas.b16",
+        "atom.add.u32 (a warp on one cell)", "red.add.noftz.bf16x2", "shfl.sync.bfly.b32",
+        "redux.sync.min.s32", "match.all.sync.b64", "bar.red.popc.u32",
         "cp.async.cg.shared.global of 16 bytes, cut", "mbarrier.arrive.shared.b64",
         "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16",
         "movmatrix.sync.aligned.m8n8.trans.b16"}) {
@@ -248,6 +249,20 @@ TEST(Conform, RecordedHardwareAnswersCountAsTheySay) {
     EXPECT_EQ(found, expected);
   }
   EXPECT_GT(lines, 10);
+}
+
+TEST(Conform, AnotherOrderOfModifiersIsNamed) {
+  const auto said = [](const char* spelling) {
+    const auto outcome = run_assay({"conform", spelling});
+    EXPECT_EQ(outcome.status, 2);
+    return outcome.err;
+  };
+  EXPECT_NE(said("atom.global.cta.add.u32").find("the order atom.cta.global.add.u32"),
+            std::string::npos);
+  EXPECT_NE(said("ld.global.L2::cache_hint.L1::evict_last")
+                .find("the order ld.global.L1::evict_last.L2::cache_hint"),
+            std::string::npos);
+  EXPECT_EQ(said("atom.global.nosuch").find("the order"), std::string::npos);
 }
 
 TEST(Conform, WithoutACardItSaysSo) {

@@ -268,6 +268,24 @@ TEST(Check, AWeaklyJudgedKernelIsRemarked) {
   EXPECT_EQ(run_assay({"check", p.contract}).status, 0);
 }
 
+// The CUDA C++ Programming Guide documents __sinf within [-pi, pi] alone.
+TEST(Check, ElementsWithoutABoundAreRemarked) {
+  const Project p;
+  p.folder.write("scale_rows.cu",
+                 replaced(kScaleSource, "x[i] + x[i]", "x[i] < 0 ? __sinf(x[i] * 100) : x[i]"));
+  std::string contract =
+      replaced(kScaleContract, "y = \"x + x\"", "y = \"x < 0 ? sin(x * 100) : x\"") +
+      "[accuracy]\nmath = \"fast\"\n";
+  p.folder.write("scale_rows.toml", contract);
+  const Outcome outcome = run_assay({"check", p.contract, "--json"});
+  EXPECT_EQ(outcome.status, 1) << outcome.out << outcome.err;
+  EXPECT_EQ(kinds_of(outcome), std::vector<std::string>{"no_bound"});
+  EXPECT_NE(first_message(outcome).find("(sin((x * 100))"), std::string::npos)
+      << first_message(outcome);
+  p.folder.write("scale_rows.toml", contract + "weak_reason = \"the example of no bound\"\n");
+  EXPECT_EQ(run_assay({"check", p.contract}).status, 0);
+}
+
 TEST(Check, AMacroOfTheSourceIsUsed) {
   const Project p;
   p.folder.write("scale_rows.toml", replaced(std::string(kScaleContract) + "range = \"naive\"\n",

@@ -64,6 +64,50 @@ INSTANTIATE_TEST_SUITE_P(
                " const IdxT* idx, int n) { dst[n] = src[idx[n]]; }",
                {"IdxT = [\"i32\"]", "name = \"idx\", kind = \"index\", dtype = \"IdxT\"",
                 "domain = \"0..n - 1\"", "dst = \"src\""}},
+        Kernel{"fp8_by_name",
+               "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n#include <cuda_fp8.h>\n"
+               "template <typename scalar_t, typename fp8_type> __global__ void k(fp8_type* out,"
+               " const scalar_t* in, const float* scale, long long n) {"
+               " const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;"
+               " if (i < n) out[i] = fp8_type(static_cast<float>(in[i]) / *scale); }",
+               {"scalar_t = [\"f32\", \"f16\", \"bf16\"]", "fp8_type = [\"e4m3\", \"e5m2\"]"}},
+        Kernel{"fp8_by_use",
+               "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n#include <cuda_fp8.h>\n"
+               "template <typename scalar_t, typename cache_t> __global__ void k(cache_t* out,"
+               " const scalar_t* in, const long long* slot_mapping, int n) {"
+               " const int i = blockIdx.x * blockDim.x + threadIdx.x;"
+               " if (i < n) out[slot_mapping[i]].__x ="
+               " __nv_cvt_float_to_fp8(float(in[i]), __NV_SATFINITE, __NV_E4M3); }",
+               {"scalar_t = [\"f32\", \"f16\", \"bf16\"]", "cache_t = [\"e4m3\", \"e5m2\"]"}},
+        Kernel{"fp8_by_what_compiles",
+               "#include <cuda_fp8.h>\ntemplate <typename Q> struct Of;\n"
+               "template <> struct Of<__nv_fp8_e4m3> { static constexpr float kMost = 448; };\n"
+               "template <typename T, typename Q> __global__ void k(Q* y, const T* x, int n) {"
+               " y[n] = Q(fminf(x[n], Of<Q>::kMost)); }",
+               {"Q = [\"e4m3\"]"}},
+        Kernel{"bits_that_a_conversion_made",
+               "#include <cuda_fp8.h>\ntemplate <typename T, typename B> __global__ void k(B* y,"
+               " const T* x, int n) {"
+               " y[n] = __nv_cvt_float_to_fp8(x[n], __NV_SATFINITE, __NV_E4M3); }",
+               {"B = [\"u8\"]", "T = [\"f32\""}},
+        Kernel{"indices_by_use",
+               "template <typename T, typename I> __global__ void k(T* y, const T* x, const I* at,"
+               " int n) { const int row = at[n]; y[n] = x[row]; }",
+               {"T = [\"f32\"]", "I = [\"i32\", \"i64\"]"}},
+        Kernel{"a_knob_that_counts_threads",
+               "template <typename T, int B = 256, int VEC = 4> __global__ void k(T* y, int n) {"
+               " const long long i = (long long)blockIdx.x * B + threadIdx.x; if (i < n) y[i] = "
+               "VEC; }",
+               {"knobs = { B = [256], VEC = [4] }",
+                "launch = { grid = [\"ceil_div(n, B)\"], block = [\"B\"] }"}},
+        Kernel{"a_knob_of_a_stride_over_threads",
+               "template <int N> __global__ void k(float* y, int n) {"
+               " for (int i = threadIdx.x; i < n; i += N) y[i] = 1; }",
+               {"knobs = { N = [128] }", "block = [\"N\"]"}},
+        Kernel{"a_knob_that_multiplies_alone",
+               "template <int N> __global__ void k(float* y, int n) {"
+               " y[blockIdx.x * N + n] = 1; }",
+               {"knobs = { N = [1] }", "block = [128]"}},
         Kernel{"defaults_that_no_contract_chooses",
                "struct Add {};\ntemplate <typename T, typename Op = Add, typename = void>"
                " __global__ void k(T* y, int n) { y[n] = T(n); }",
@@ -98,6 +142,34 @@ INSTANTIATE_TEST_SUITE_P(
                {"name = \"y\", kind = \"inout\"", "name = \"x\", kind = \"input\"",
                 "name = \"hits\", kind = \"inout\"", "name = \"z\", kind = \"output\""}}),
     [](const auto& info) { return std::string(info.param.name); });
+
+/// Our own kernels, whose type parameters are of several kinds.
+TEST(Init, TypesOfShippedKernels) {
+  const std::string kernels = ASSAY_SOURCE_DIR "/kernels_under_test/kernels/";
+  const std::string floating = "T = [\"f32\", \"f16\", \"bf16\"], ";
+  for (const auto& [place, types] : std::vector<std::pair<std::string, std::string>>{
+           {"rms_norm_fp8.cu:rms_norm_fp8", "Q = [\"e4m3\", \"e5m2\"]"},
+           {"rope.cu:rope", "I = [\"i32\", \"i64\"]"},
+           {"cross_entropy.cu:cross_entropy", "I = [\"i32\", \"i64\"]"}}) {
+    const Outcome outcome = run_assay({"init", kernels + place});
+    if (outcome.status == 3) GTEST_SKIP() << outcome.err;
+    ASSERT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_NE(outcome.out.find("types = { " + floating + types + " }"), std::string::npos)
+        << outcome.out;
+  }
+}
+
+/// Regular expressions nest as deep as a statement is long.
+TEST(Init, AVeryLongStatementIsRead) {
+  std::string source =
+      "template <typename T, int N> __global__ void k(T* y, const T* x, int n) { y[n] = x[0";
+  for (int i = 0; i < 400; ++i) source += std::string(1000, ' ') + "+ 0";
+  source += "]; }";
+  const TemporaryFolder folder;
+  const Outcome outcome = run_assay({"init", folder.write("kernel.cu", source.c_str())});
+  if (outcome.status == 3) GTEST_SKIP() << outcome.err;
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+}
 
 struct Refused {
   const char* name;

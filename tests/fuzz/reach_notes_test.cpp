@@ -117,6 +117,7 @@ TEST(Tally, ComesBackWhole) {
   sent.judged = 12;
   sent.ordinary = 10;
   sent.weak = 3;
+  sent.no_bound = 4;
   sent.wrong_memory = 2;
   sent.skipped = {{"not supported: wgmma", 4}};
   sent.unjudged = {{"no element has a documented bound (R10)", 7}};

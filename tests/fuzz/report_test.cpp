@@ -284,6 +284,24 @@ TEST(TextReport, ShowsWeakJudging) {
   EXPECT_EQ(text_report(report).find("a: more than 20 %"), std::string::npos);
 }
 
+TEST(TextReport, ShowsElementsWithoutABound) {
+  Report report = smoke_report();
+  report.kernels[0].ordinary = 100;
+  report.kernels[0].no_bound = 25;
+  const std::string text = text_report(report);
+  EXPECT_NE(text.find("no bound %"), std::string::npos) << text;
+  EXPECT_NE(text.find(" 25.0 "), std::string::npos) << text;
+  EXPECT_NE(text.find("a: more than 20 % of the elements of ordinary cases are not judged"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(json_report(report).find("\"no_bound_share\": 0.25"), std::string::npos);
+  report.kernels[0].weak_is_explained = true;
+  EXPECT_EQ(text_report(report).find("are not judged"), std::string::npos);
+  report.kernels[0].weak_is_explained = false;
+  report.kernels[0].no_bound = 20;
+  EXPECT_EQ(text_report(report).find("are not judged"), std::string::npos);
+}
+
 TEST(CountVariants, LeavesOutWhatRelationsForbid) {
   const testing::TemporaryFolder folder;
   folder.write("k.cu", "");
