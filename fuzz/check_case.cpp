@@ -331,7 +331,13 @@ ComparedRun Checker::check_variation(const Variation& variation, CheckResult& re
   options.switch_off_checkers();
   options.coverage = !result.run.coverage.empty();
   options.instruction_budget = case_budget(variation.instance);
-  Run run = device_.run(variation.instance, *programs_for(variation.instance), options);
+  Instance instance = variation.instance;
+  if (variation.continues) {
+    Derivation derivation;
+    derivation.after = result.run.outputs.get();
+    instance.derivation = std::make_shared<const Derivation>(derivation);
+  }
+  Run run = device_.run(instance, *programs_for(instance), options);
   if (run.status == RunStatus::unsupported) {
     ended.unsupported = first_message(run, DiagnosticKind::unsupported);
     return ended;

@@ -71,6 +71,9 @@ void choose_sizes(const Facts& facts, const std::map<std::string, int64_t>& list
     c.sizes[size.name] = value;
     if (facts.costly[j]) left = std::max<int64_t>(1, left / std::max<int64_t>(1, value));
   }
+  const auto& sizes = facts.contract.sizes;
+  if (sizes.empty()) return;
+  fit_ties(facts.contract, sizes[static_cast<size_t>(i) % sizes.size()].name, c);
 }
 
 bool suits(const ValueClassInfo& info, const OperandSpec& operand, DType type) {

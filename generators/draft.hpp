@@ -43,6 +43,14 @@ int64_t even_share(int64_t left, int open);
 /// All sizes, the costly ones sharing `budget`: lists first, the others what those leave.
 void draw_sizes(const Facts& facts, int64_t budget, Random& random, Case& c);
 
+// --- sizes that follow from others (ties.cpp)
+// ----------------------------------------------------------------------------
+/// Whether `require` states an equality.
+bool has_ties(const Contract& contract);
+/// Changes sizes until the equalities of `require` hold, where that can be: an equality gives one
+/// size from the others, never `kept` ("": any may change). The case has its sizes and choices.
+void fit_ties(const Contract& contract, const std::string& kept, Case& c);
+
 // --- sizes beside each other (joint_sizes.cpp)
 // ----------------------------------------------------------------------------
 /// One size ragged, of any order of magnitude up to the largest that `work_limit` affords; the

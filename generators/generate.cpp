@@ -36,6 +36,7 @@ int64_t smaller(const SizeSpec& size, int64_t value) {
 bool shrink_sizes(const Facts& facts, Listed listed, Case& c) {
   const std::vector<SizeSpec>& sizes = facts.contract.sizes;
   int64_t* largest = nullptr;
+  const std::string* shrunk = nullptr;
   int64_t next = 0;
   for (size_t i = 0; i < sizes.size(); ++i) {
     int64_t& value = c.sizes[sizes[i].name];
@@ -43,11 +44,13 @@ bool shrink_sizes(const Facts& facts, Listed listed, Case& c) {
     if (!facts.costly[i] || value <= 1 || smaller(sizes[i], value) == value) continue;
     if (largest == nullptr || value > *largest) {
       largest = &value;
+      shrunk = &sizes[i].name;
       next = smaller(sizes[i], value);
     }
   }
   if (largest == nullptr) return false;
   *largest = next;
+  fit_ties(facts.contract, *shrunk, c);
   return true;
 }
 
@@ -92,7 +95,10 @@ bool mend(const Facts& facts, Case& c, int attempt, Random& random) {
       if (attempt > 24) return false;
       draw_sizes(facts, int64_t{1} << (10 - (attempt - 5) % 8), random, c);
       // Relations often ask for multiples: every other attempt has only those.
-      if (attempt % 2 == 0) round_sizes(facts.contract, random.pick({4, 8, 16, 32, 64}), c);
+      if (attempt % 2 == 0) {
+        round_sizes(facts.contract, random.pick({4, 8, 16, 32, 64}), c);
+        fit_ties(facts.contract, "", c);
+      }
       return true;
   }
 }
@@ -114,6 +120,7 @@ void draw_long_row(const Facts& facts, int64_t work_limit, Random& random, Case&
                              ? random.between(std::max(most / 2, size.min), most)
                              : least.sizes.at(size.name);
   }
+  fit_ties(facts.contract, "", c);
 }
 
 /// Ordinary sizes, or one of the far kinds. Returns the work that the case may cost.
@@ -171,6 +178,7 @@ Case least_case(const Contract& contract) {
     c.sizes[size.name] =
         size.in.empty() ? std::max<int64_t>(size.min, std::min<int64_t>(1, size.max)) : size.in[0];
   }
+  fit_ties(contract, "", c);
   return c;
 }
 

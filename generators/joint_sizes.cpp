@@ -38,6 +38,7 @@ std::vector<const Expr*> tile_counts(const Contract& contract) {
 
 void least_sizes(const Contract& contract, Case& c) {
   c.sizes = least_case(contract).sizes;
+  fit_ties(contract, "", c);  // they may depend on the case's choices
   c.layouts.clear();
   c.blocks.clear();
 }
@@ -73,6 +74,7 @@ bool fit_multiple(const Contract& contract, const SizeSpec& size, int64_t work_l
   for (const int64_t unit : {1, 4, 8, 16, 32, 64, 128, 256}) {
     value = wanted / unit * unit;
     if (value < std::max(size.min, kLeastLong)) return false;
+    fit_ties(contract, size.name, c);
     const auto work = work_if_valid(contract, c);
     if (work) return *work <= work_limit;
   }
@@ -162,6 +164,7 @@ bool draw_tiles(const Facts& facts, int64_t work_limit, Random& random, Case& c)
         break;
       }
     }
+    if (!used.empty()) fit_ties(facts.contract, used.front()->name, c);
     const auto work = work_if_valid(facts.contract, c);
     if (several && work && *work <= work_limit) return true;
   }

@@ -65,6 +65,7 @@ void mutate_size(const Facts& facts, const MutationHints& hints, Random& random,
   int64_t& value = c.sizes[size.name];
   if (!size.in.empty()) {
     value = random.pick(size.in);
+    fit_ties(facts.contract, size.name, c);
     return;
   }
   const int64_t cap = std::min<int64_t>(size.max, 1 << 14);
@@ -93,6 +94,7 @@ void mutate_size(const Facts& facts, const MutationHints& hints, Random& random,
       break;
   }
   value = std::clamp(value, size.min, size.max);
+  fit_ties(facts.contract, size.name, c);
 }
 
 template <typename Wanted>

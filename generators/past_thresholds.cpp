@@ -93,6 +93,7 @@ void add_past_thresholds(const Facts& facts, const std::function<void(int, Case&
       Case c = start;
       choose(number++, c);
       c.sizes[size.name] = value;
+      fit_ties(facts.contract, size.name, c);
       if (facts.subset_allowed && !afford(facts, c)) continue;
       const auto work = work_if_valid(facts.contract, c);
       if (!work || *work > kMostThresholdWork || made == kMostWholeGrids) continue;

@@ -332,7 +332,8 @@ void draw_overrides(const Instance& instance, Random& random, Case& c) {
   for (const Tensor& tensor : instance.tensors) {
     const OperandSpec& spec = *tensor.spec;
     const bool is_value = spec.kind == OperandKind::input || spec.kind == OperandKind::inout;
-    if (tensor.present && is_value && tensor.elements() > 0) eligible.push_back(&tensor);
+    if (tensor.present && is_value && !spec.sorted && tensor.elements() > 0)
+      eligible.push_back(&tensor);
   }
   if (eligible.empty()) return;
   const Tensor& tensor = *random.pick(eligible);

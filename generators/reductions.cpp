@@ -120,6 +120,7 @@ std::optional<Case> lengthened(const Contract& contract, Case c, int64_t extent,
       for (const int64_t unit : {1, 8}) {
         Case longer = c;
         longer.sizes[size.name] = std::clamp(extent / unit, size.min, size.max);
+        fit_ties(contract, size.name, longer);
         const std::optional<Instance> instance = if_valid(contract, longer);
         if (!instance || reduced_extent(*instance) <= more_than) continue;
         if (work_if_valid(contract, longer).value_or(work_limit + 1) <= work_limit) return longer;

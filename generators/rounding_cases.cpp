@@ -17,6 +17,7 @@ bool lengthen(const Facts& facts, const OperandSpec& operand, Case& c) {
     const Case least = c;
     for (int64_t wanted = kElements; wanted >= 8; wanted /= 2) {
       c.sizes[size->name] = std::clamp(wanted, size->min, size->max);
+      fit_ties(facts.contract, size->name, c);
       const auto work = work_if_valid(facts.contract, c);
       if (work && *work <= kMostEdgeWork) return true;
     }
@@ -42,6 +43,7 @@ void add_rounding_edges(const Facts& facts, int variants,
         Random random(static_cast<uint64_t>(7000 + seen.size()));
         Case edges = c;
         edges.sizes = least_case(facts.contract).sizes;
+        fit_ties(facts.contract, "", edges);
         telling_values(facts, random, edges);
         edges.values[operand.name] = rounding_edges_recipe(to);
         edges.value_seed = seen.size();

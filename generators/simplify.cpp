@@ -107,10 +107,12 @@ void simpler_sizes(const Contract& contract, const Case& original, Variations& o
       if (wanted >= value || (size.in.empty() && wanted < size.min)) continue;
       out.add([&](Case& c) {
         c.sizes[size.name] = wanted;
+        fit_ties(contract, size.name, c);
         keep_what_fits(contract, c);
       });
       out.add([&](Case& c) {
         c.sizes[size.name] = wanted;
+        fit_ties(contract, size.name, c);
         c.layouts.clear();
         keep_what_fits(contract, c);
       });

@@ -183,6 +183,8 @@ void draw_sizes(const Facts& facts, int64_t budget, Random& random, Case& c) {
     --open;
     left = std::max<int64_t>(1, left / std::max<int64_t>(1, value));
   }
+  // Which one stays as it was drawn, and gives the others, is left to chance.
+  if (has_ties(facts.contract)) fit_ties(facts.contract, random.pick(sizes).name, c);
 }
 
 }  // namespace assay

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 
+#include "generators/case_numbers.hpp"
 #include "generators/draft.hpp"
 #include "kernels_under_test/limits.hpp"
 
 namespace assay {
 namespace {
-
-using Sides = std::pair<const Expr*, const Expr*>;
 
 bool compares(const Expr& node) {
   static constexpr std::array<std::string_view, 6> kComparisons{"<", "<=", ">", ">=", "==", "!="};
@@ -47,61 +46,51 @@ std::vector<Sides> comparisons(const Contract& contract) {
   return out;
 }
 
-/// Sizes and choices of a case, derived values and scalars: what launches are made from.
-class Numbers {
- public:
-  Numbers(const Contract& contract, Case c) : contract_(contract), case_(std::move(c)) {
-    scope_.value = [this](std::string_view name) { return named(name); };
-  }
-  void set(const std::string& size, int64_t value) { case_.sizes[size] = value; }
-
-  std::optional<int64_t> value(const Expr& expr) const {
-    try {
-      return evaluate_integer(expr, scope_);
-    } catch (const InputError&) {
-      return std::nullopt;
-    }
-  }
-
-  /// -1, 0 or 1: how left stands to right; nullopt where that needs more than sizes.
-  std::optional<int> order(const Sides& sides) const {
-    const std::optional<int64_t> left = value(*sides.first), right = value(*sides.second);
-    if (!left || !right) return std::nullopt;
-    return (*left > *right) - (*left < *right);
-  }
-
- private:
-  std::optional<int64_t> named(std::string_view wanted) const {
-    const std::string name(wanted);
-    for (const auto* values : {&case_.sizes, &case_.knobs, &case_.flags}) {
-      if (const auto at = values->find(name); at != values->end()) return at->second;
-    }
-    for (const NamedExpr& derived : contract_.derive) {
-      if (derived.name == name) return evaluate_integer(*derived.expr, scope_);
-    }
-    if (const auto type = case_.types.find(name); type != case_.types.end()) {
-      return static_cast<int64_t>(type->second);
-    }
-    const OperandSpec* const operand = contract_.find_operand(name);
-    if (operand == nullptr || !operand->value) return std::nullopt;
-    return evaluate_integer(*operand->value, scope_);
-  }
-
-  const Contract& contract_;
-  Case case_;
-  IntegerScope scope_;
-};
-
 }  // namespace
 
+CaseNumbers::CaseNumbers(const Contract& contract, Case c)
+    : contract_(contract), case_(std::move(c)) {
+  scope_.value = [this](std::string_view name) { return named(name); };
+}
+
+std::optional<int64_t> CaseNumbers::value(const Expr& expr) const {
+  try {
+    return evaluate_integer(expr, scope_);
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<int> CaseNumbers::order(const Sides& sides) const {
+  const std::optional<int64_t> left = value(*sides.first), right = value(*sides.second);
+  if (!left || !right) return std::nullopt;
+  return (*left > *right) - (*left < *right);
+}
+
+std::optional<int64_t> CaseNumbers::named(std::string_view wanted) const {
+  const std::string name(wanted);
+  for (const auto* values : {&case_.sizes, &case_.knobs, &case_.flags}) {
+    if (const auto at = values->find(name); at != values->end()) return at->second;
+  }
+  for (const NamedExpr& derived : contract_.derive) {
+    if (derived.name == name) return evaluate_integer(*derived.expr, scope_);
+  }
+  if (const auto type = case_.types.find(name); type != case_.types.end()) {
+    return static_cast<int64_t>(type->second);
+  }
+  const OperandSpec* const operand = contract_.find_operand(name);
+  if (operand == nullptr || !operand->value) return std::nullopt;
+  return evaluate_integer(*operand->value, scope_);
+}
+
 std::optional<int64_t> launch_number(const Contract& contract, const Case& c, const Expr& expr) {
-  return Numbers(contract, c).value(expr);
+  return CaseNumbers(contract, c).value(expr);
 }
 
 std::vector<int64_t> thresholds(const Contract& contract, const Case& c, const SizeSpec& size) {
   std::vector<int64_t> out;
   if (!size.in.empty() || size.min >= size.max) return out;
-  Numbers numbers(contract, c);
+  CaseNumbers numbers(contract, c);
   for (const Sides& sides : comparisons(contract)) {
     const auto order_at = [&](int64_t value) {
       numbers.set(size.name, value);

@@ -264,6 +264,12 @@ ValueRange plan_range(const Instance& instance, const DomainRange& range, DType 
   const double low = evaluate_real(*range.low, scope);
   const double high = evaluate_real(*range.high, scope);
   const double largest = format_of(type).largest;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (low > largest || high < -largest) {  // beyond what is finite: an infinity, or nothing
+    const double end = low > largest ? kInfinity : -kInfinity;
+    const bool holds = format_of(type).has_infinity && low <= end && end <= high;
+    return holds ? ValueRange{end, end} : ValueRange{1, 0};
+  }
   out.low = to_double(type, round_to_bits(type, std::max(low, -largest)));
   out.high = to_double(type, round_to_bits(type, std::min(high, largest)));
   if (out.low < low) out.low = to_double(type, round_to_bits(type, out.low + ulp(type, out.low)));
@@ -274,6 +280,22 @@ ValueRange plan_range(const Instance& instance, const DomainRange& range, DType 
   if (high == std::numeric_limits<double>::infinity() && format_of(type).has_infinity)
     out.high = high;
   return out;
+}
+
+/// The ranges of a sorted index operand: ascending, and one of those that overlap.
+void order_ranges(std::vector<ValueRange>& ranges) {
+  std::sort(ranges.begin(), ranges.end(),
+            [](const ValueRange& a, const ValueRange& b) { return a.low_int < b.low_int; });
+  std::vector<ValueRange> apart;
+  for (const ValueRange& range : ranges) {
+    if (range.low_int > range.high_int) continue;
+    if (!apart.empty() && range.low_int <= apart.back().high_int) {
+      apart.back().high_int = std::max(apart.back().high_int, range.high_int);
+    } else {
+      apart.push_back(range);
+    }
+  }
+  if (!apart.empty()) ranges = std::move(apart);
 }
 
 bool admits(const ValuePlan& plan, DType type, uint64_t bits) {
@@ -455,6 +477,7 @@ ValuePlan plan_values(const Instance& instance, const Tensor& tensor, const std:
     plan.domain.push_back(plan_range(instance, range, tensor.dtype));
   }
   const bool is_index = tensor.spec->kind == OperandKind::index;
+  if (is_index && tensor.spec->sorted) order_ranges(plan.domain);
   if (!is_index && !plan.domain.empty() &&
       std::none_of(plan.domain.begin(), plan.domain.end(), [&](const ValueRange& range) {
         return is_floating(tensor.dtype) ? range.low <= range.high

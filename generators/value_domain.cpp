@@ -17,6 +17,8 @@ uint64_t draw_from_domain(const ValuePlan& plan, DType type, uint64_t hash) {
   const ValueRange& range = plan.domain[at];
   if (is_floating(type)) {
     const double largest = format_of(type).largest;
+    if (range.low > largest || range.high < -largest)  // an infinity alone
+      return round_to_bits(type, range.low > largest ? range.low : range.high);
     const double low = std::clamp(range.low, -largest, largest);
     const double high = std::clamp(range.high, -largest, largest);
     const double u = unit_real(hash);

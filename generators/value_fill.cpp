@@ -288,8 +288,18 @@ void fill_real(const ValuePlan& plan, DType type, const Chunk& chunk, double* ou
   }
 }
 
-void fill_chunk(const ValuePlan& plan, DType type, const Chunk& chunk, uint8_t* out) {
+/// Plain multiplications: without AVX-512, g++'s vectors make three of each 64-bit one.
+[[gnu::optimize("no-tree-vectorize"), gnu::noinline]] void hash_chunk(uint64_t key, Chunk& chunk) {
+  for (int i = 0; i < chunk.count; ++i) {
+    chunk.hash[i] = counter_hash(key, static_cast<uint64_t>(chunk.first + i * chunk.step));
+  }
+}
+
+}  // namespace
+
+void fill_chunk(const ValuePlan& plan, DType type, Chunk& chunk, uint8_t* out) {
   const int size = byte_size(type);
+  hash_chunk(plan.key, chunk);
   double values[kChunk];
   uint64_t bits[kChunk];
   if (fill_bits(plan, type, chunk, bits)) {
@@ -303,6 +313,8 @@ void fill_chunk(const ValuePlan& plan, DType type, const Chunk& chunk, uint8_t* 
   }
 }
 
+namespace {
+
 void apply_overrides(const ValuePlan& plan, int size, int64_t first, int64_t step, int64_t count,
                      uint8_t* out) {
   for (const auto& [index, bits] : plan.overrides) {
@@ -313,13 +325,6 @@ void apply_overrides(const ValuePlan& plan, int size, int64_t first, int64_t ste
     const int64_t distance = index - first;
     if (distance < 0 || distance % step != 0 || distance / step >= count) continue;
     store(out + distance / step * size, bits, size);
-  }
-}
-
-/// Plain multiplications: without AVX-512, g++'s vectors make three of each 64-bit one.
-[[gnu::optimize("no-tree-vectorize"), gnu::noinline]] void hash_chunk(uint64_t key, Chunk& chunk) {
-  for (int i = 0; i < chunk.count; ++i) {
-    chunk.hash[i] = counter_hash(key, static_cast<uint64_t>(chunk.first + i * chunk.step));
   }
 }
 
@@ -337,9 +342,11 @@ void fill_values(const Instance& instance, const Tensor& tensor, int64_t first, 
   for (int64_t done = 0; done < count; done += kChunk) {
     chunk.first = first + done * step;
     chunk.count = static_cast<int>(std::min<int64_t>(kChunk, count - done));
-    hash_chunk(plan.key, chunk);
     if (is_index) {
+      hash_chunk(plan.key, chunk);
       fill_index(instance, tensor, chunk, out + done * size);
+    } else if (tensor.spec->sorted) {
+      fill_sorted(tensor, chunk, out + done * size);
     } else {
       fill_chunk(plan, tensor.dtype, chunk, out + done * size);
     }

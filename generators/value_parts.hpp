@@ -37,6 +37,13 @@ void encode(DType type, const double* values, int count, uint8_t* out);
 /// The lower `size` bytes of each word.
 void pack(const uint64_t* bits, int count, int size, uint8_t* out);
 
+/// Elements of an operand's class that the contract admits, and their hashes (value_fill.cpp).
+void fill_chunk(const ValuePlan& plan, DType type, Chunk& chunk, uint8_t* out);
+
+/// Elements of an operand that is `sorted`: those of its class, ascending along the last dimension
+/// (sorted_fill.cpp).
+void fill_sorted(const Tensor& tensor, const Chunk& chunk, uint8_t* out);
+
 /// Replaces what the contract does not admit (value_domain.cpp).
 void restrict_values(const ValuePlan& plan, DType type, const Chunk& chunk, uint8_t* out);
 

@@ -100,6 +100,8 @@ Variations vary_schedule(const Instance& base) {
   Variation again = other;
   again.text = "the same run again";
   again.own = "the first one";
+  // Of a few blocks none is the last: what they leave, no launch leaves.
+  again.continues = base.the_case.blocks.empty();
   Case& c = other.instance.the_case;
   c.block_seed = static_cast<uint64_t>(property.numbers.at("blocks"));
   c.warp_seed = static_cast<uint64_t>(property.numbers.at("warps"));

@@ -32,6 +32,10 @@ struct Derivation {
   int64_t shift = 0;
   std::map<std::string, int> exponents;  ///< operands that are scaled by 2 to this power, exactly
   Poison poison = Poison::usual;
+  /// Of the run that came before in one process, on the same device: variables of the programs
+  /// begin as it left them. Null: as they are loaded. Must outlive the instance. The emulator's
+  /// alone: a card's process keeps them in any case.
+  const OutputReader* after = nullptr;
 };
 
 /// What the padding and the dead entries of an instance's operands hold.
@@ -48,6 +52,7 @@ struct Variation {
   std::string dimension;
   int64_t first = 0;
   std::map<std::string, int> exponents;  ///< outputs that come out times 2 to this power
+  bool continues = false;  ///< the next run of one process: variables are as the own one left them
   /// The instance's case says it all: it can be judged, printed and repeated by itself.
   bool is_plain = false;
 };

@@ -326,6 +326,8 @@ class Executor : public RaceOwner {
 
   // executor_races.cpp
   void check_races(const MicroOp& op, RaceEvent event);
+  void check_read_only(const MicroOp& op, const RaceEvent& event);
+  void stale_load(const MicroOp& op, const RaceEvent& event, int lane, const RaceAccess& stored);
   void track_copied(WarpState& warp, const AsyncCopy& copy);
   void fence(const MicroOp& op, uint32_t mask);
   void race_barrier(BlockState& block, int number);

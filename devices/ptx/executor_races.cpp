@@ -83,8 +83,52 @@ void Executor::track_access(const MicroOp& op, uint32_t mask, Space space, Acces
     const bool acquires = event.reads && (!atomic || op.d != kNoSlot);
     races_->strong_access(*block.races, warp_->index, event, acquires);
   }
+  if (ins.non_coherent && !event.shared) check_read_only(op, event);
   check_races(op, event);
   if (atomic) races_->goes_on_to_atomic(*block.races, warp_->index, event);
+}
+
+/// A load by the read-only path (ld.global.nc) of what this launch has stored, whoever stored it
+/// and whatever lies between: memory so read must not change while the kernel runs, its cache is
+/// not coherent (PTX ISA, "ld.global.nc"; CUDA C++ Programming Guide, "Read-Only Data Cache Load
+/// Function"). What was loaded before it is stored was right.
+void Executor::check_read_only(const MicroOp& op, const RaceEvent& event) {
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if ((event.mask >> lane & 1) == 0) continue;
+    const uint64_t address = event.addresses[lane], number = address >> kPageBits;
+    const Page* page = memory_->page(address);
+    if (page == nullptr || !page->written) continue;
+    RaceShadow* shadow = races_->page_shadow(number, kPageBytes);
+    if (shadow == nullptr) continue;
+    const auto offset = static_cast<int64_t>(address & (kPageBytes - 1));
+    const int bytes = static_cast<int>(std::min<int64_t>(event.bytes, kPageBytes - offset));
+    const std::optional<RaceAccess> stored = races_->stored_in_launch(*shadow, offset, bytes);
+    if (stored) return stale_load(op, event, lane, *stored);
+  }
+}
+
+void Executor::stale_load(const MicroOp& op, const RaceEvent& event, int lane,
+                          const RaceAccess& stored) {
+  const auto site = static_cast<int32_t>(stored.what & RaceAccess::kSite);
+  const auto block = unfold(races_->linear_block(stored.thread), config_->grid);
+  const auto thread = unfold(int64_t{stored.thread} % (1 << kBlockBits), config_->block);
+  const bool atomic = (stored.what & RaceAccess::kAtomic) != 0;
+  std::string operand;
+  const std::string where = describe(Space::global, event.addresses[lane], event.bytes, &operand);
+  std::string message = "read-only load of what this launch has stored, " + where +
+                        ": ld.global.nc may give the value from before the " +
+                        verb(true, stored.what) + " by thread " + coordinates_text(thread) +
+                        " of block " + coordinates_text(block) + place(site);
+  Diagnostic& d = report(DiagnosticKind::race, op.site, lane, std::move(message), operand);
+  if (d.count > 1 || !d.steps.empty()) return;
+  Step first = step_at(site, atomic ? "atomic" : "store");
+  first.block = block;
+  first.thread = thread;
+  d.steps.push_back(std::move(first));
+  Step second = step_at(op.site, "load");
+  second.block = d.block;
+  second.thread = d.thread;
+  d.steps.push_back(std::move(second));
 }
 
 void Executor::check_races(const MicroOp& op, RaceEvent event) {

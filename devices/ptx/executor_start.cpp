@@ -1,7 +1,9 @@
 // Makes blocks and their warps ready to run: registers, constants, memory of their own, shadows.
+#include <algorithm>
 #include <cstring>
 
 #include "devices/ptx/executor.hpp"
+#include "generators/hash.hpp"
 
 namespace assay::ptx {
 
@@ -21,7 +23,22 @@ size_t storage_bytes(const BlockState& block) {
   return bytes;
 }
 
-/// tid, lane and warp rows depend only on the block's shape; recycled blocks keep them.
+/// %warpid: the warp's place on the multiprocessor, which need not be its number in the block (PTX
+/// ISA, "Special Registers: %warpid": %tid and %ctaid are to be used for that). With a seed the
+/// block's warps lie in other places, none of them twice.
+void fill_warp_place(WarpState& warp, uint64_t seed, int64_t block, int32_t index) {
+  constexpr uint32_t kPlaces = 64;  // warps of a multiprocessor, compute capability 8.0
+  uint32_t place = static_cast<uint32_t>(index);
+  if (seed != 0) {
+    const uint64_t hash = counter_hash(seed, static_cast<uint64_t>(block));
+    const auto step = static_cast<uint32_t>(hash | 1), first = static_cast<uint32_t>(hash >> 32);
+    place = (first + place * step) % kPlaces;
+  }
+  auto* const row = reinterpret_cast<uint32_t*>(warp.constants) + 4 * kLanes;
+  std::fill(row, row + kLanes, place);
+}
+
+/// tid, lane and mask rows depend only on the block's shape; recycled blocks keep them.
 void fill_warp_constants(WarpState& warp, const LaunchConfig& config, int32_t index) {
   auto* rows = reinterpret_cast<uint32_t*>(warp.constants);
   const int64_t threads = config.block[0] * config.block[1] * config.block[2];
@@ -40,7 +57,6 @@ void fill_warp_constants(WarpState& warp, const LaunchConfig& config, int32_t in
       }
     }
     rows[3 * kLanes + i] = static_cast<uint32_t>(i);
-    rows[4 * kLanes + i] = static_cast<uint32_t>(index);
     const uint32_t bit = 1u << i;
     rows[5 * kLanes + i] = bit;
     rows[6 * kLanes + i] = bit - 1;
@@ -164,6 +180,7 @@ std::unique_ptr<BlockState> Executor::start_block(std::array<int64_t, 3> at, int
       warp.live = left >= kLanes ? ~0u : (1u << left) - 1;
       if (config_->only_thread) fill_warp_constants(warp, *config_, w);
     }
+    fill_warp_place(warp, config_->warp_seed, linear, w);
     start_warp(warp, *block, w);
     if (warp.live == 0) {
       warp.groups.clear();

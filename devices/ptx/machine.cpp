@@ -215,7 +215,7 @@ void Machine::begin(const Module& module, const RunOptions& options) {
   executor_->begin(options, module);
 }
 
-void Machine::add_variables(const Code& code) {
+void Machine::add_variables(const Code& code, std::shared_ptr<const Memory> left) {
   const Module& module = *code.module;
   for (size_t i = 0; i < module.variables.size(); ++i) {
     const Variable& v = module.variables[i];
@@ -226,8 +226,11 @@ void Machine::add_variables(const Code& code) {
     spec.bytes = v.bytes;
     spec.writable = v.space == Space::global;
     spec.constant = v.space == Space::const_;
-    spec.fill = [&code, &v](int64_t first, int64_t count, uint8_t* out) {
-      initial_bytes(code, v, first, count, out);
+    const int kept = left == nullptr ? -1 : left->region_at(spec.base);
+    spec.fill = [&code, &v, left, kept](int64_t first, int64_t count, uint8_t* out) {
+      if (kept < 0) return initial_bytes(code, v, first, count, out);
+      std::vector<uint8_t> written(static_cast<size_t>(count));
+      left->read(kept, first, count, out, written.data());
     };
     memory_->add(std::move(spec));
   }

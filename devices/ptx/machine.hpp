@@ -97,8 +97,9 @@ class Machine {
   std::vector<uint32_t> block_hits(const Module& module) const;
   void observe(AccessObserver observer);
 
-  /// Adds a region for each global and const variable of the module; once a run and module.
-  void add_variables(const Code& code);
+  /// Adds a region for each global and const variable of the module; once a run and module. They
+  /// hold what they hold in `left`, the memory of an earlier run; null: what the module says.
+  void add_variables(const Code& code, std::shared_ptr<const Memory> left = nullptr);
   /// Adds a note on the exceptional arithmetic that the last store to the watched bytes carries.
   void tell_exceptional();
   /// Whether two blocks of this run stored to one element of a region that is `owned`; only with

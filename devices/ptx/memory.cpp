@@ -62,6 +62,13 @@ int Memory::nearest(uint64_t address) const {
   return best;
 }
 
+int Memory::region_at(uint64_t base) const {
+  for (size_t i = 0; i < regions_.size(); ++i) {
+    if (regions_[i].spec.base == base) return static_cast<int>(i);
+  }
+  return -1;
+}
+
 Page* Memory::allocate() {
   if (free_.empty()) {
     // Default initialisation: the bytes are filled before they are read.

@@ -82,6 +82,8 @@ class Memory {
   /// Region that holds the address, or the nearest one of those whose neighbourhood (half way to
   /// the next) holds it; -1 without regions.
   int nearest(uint64_t address) const;
+  /// Region that begins at the address; -1: none does.
+  int region_at(uint64_t base) const;
 
   /// The page of an address, or null when no region covers any byte of that page.
   Page* page(uint64_t address) {

@@ -13,6 +13,7 @@
 #include "devices/ptx/narrow_checker.hpp"
 #include "devices/ptx/stray_stores.hpp"
 #include "devices/ptx/watch.hpp"
+#include "generators/variation.hpp"
 
 namespace assay {
 
@@ -76,6 +77,8 @@ class PageReader : public OutputReader {
       written += run;
     }
   }
+
+  const std::shared_ptr<const Memory>& memory() const { return memory_; }
 
   std::vector<std::pair<int64_t, int64_t>> stored(const Tensor& tensor) const override {
     const int region = regions_.at(tensor.position);
@@ -141,6 +144,14 @@ class PageReader : public OutputReader {
   std::shared_ptr<const Memory> memory_;
   std::map<int, int> regions_;  ///< by operand position
 };
+
+/// The memory that an earlier run left, whose variables this one begins with; null: none.
+std::shared_ptr<const Memory> memory_before(const Instance& instance) {
+  const OutputReader* const after =
+      instance.derivation == nullptr ? nullptr : instance.derivation->after;
+  const auto* const reader = dynamic_cast<const PageReader*>(after);
+  return reader == nullptr ? nullptr : reader->memory();
+}
 
 /// Puts what a defect reads into bytes [first, first + count) of an operand's buffer.
 void misread(const Instance& instance, const Tensor& tensor, const Defect& defect, int64_t first,
@@ -344,7 +355,7 @@ void PtxDevice::launch_all(const Instance& instance, const std::vector<Program>&
       break;
     }
     if (std::find(present.begin(), present.end(), loaded.module.get()) == present.end()) {
-      machine_.add_variables(*loaded.code);
+      machine_.add_variables(*loaded.code, memory_before(instance));
       present.push_back(loaded.module.get());
     }
     std::optional<NarrowLaunch> narrow = narrow_launch(instance, loaded, options);

@@ -100,6 +100,17 @@ RaceShadow* Races::page_shadow(uint64_t page, int64_t bytes) {
   return shadow;
 }
 
+std::optional<RaceAccess> Races::stored_in_launch(RaceShadow& shadow, int64_t offset,
+                                                  int bytes) const {
+  shadow.refine(bytes);
+  const auto last = static_cast<size_t>(offset + bytes - 1) >> shadow.shift();
+  for (size_t i = static_cast<size_t>(offset) >> shadow.shift(); i <= last; ++i) {
+    const RaceCell cell = shadow.cell(i, 0);
+    if (cell.write.time >= launch_) return cell.write;
+  }
+  return std::nullopt;
+}
+
 /// Accesses before it are ordered for all threads that may come upon them. In shared memory those
 /// are the block's own: what is older there may be of a block that had the room before.
 RaceTime Races::floor_of(const RaceBlock& block, const RaceEvent& event) const {

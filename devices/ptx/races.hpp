@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -115,6 +116,8 @@ class Races {
 
   /// `page` names the page of a global access; null shadow: no room left.
   RaceShadow* page_shadow(uint64_t page, int64_t bytes);
+  /// The last store of this launch to any of the bytes at an offset in `shadow`.
+  std::optional<RaceAccess> stored_in_launch(RaceShadow& shadow, int64_t offset, int bytes) const;
   /// `offset`: what addresses are less, in `shadow`.
   void access(RaceBlock& block, int warp, const RaceEvent& event, RaceShadow& shadow,
               uint64_t offset);

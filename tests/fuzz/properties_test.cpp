@@ -257,6 +257,68 @@ TEST(Properties, AShiftAndAScaleChangeNothing) {
   }
 }
 
+const char* const kTicketed = R"cu(
+__device__ unsigned ticket = 0;
+__global__ void ticketed(int* y, int* parts, const int* x, long long n) {
+  const long long i = blockIdx.x * 32ll + threadIdx.x;
+  int part = i < n ? x[i] : 0;
+  for (int step = 16; step > 0; step /= 2) part += __shfl_xor_sync(0xffffffffu, part, step);
+  if (threadIdx.x != 0) return;
+  parts[blockIdx.x] = part;
+  __threadfence();
+  if (atomicAdd(&ticket, 1u) != gridDim.x - 1) return;
+  __threadfence();
+  int sum = 0;
+  for (int block = 0; block < gridDim.x; ++block) sum += __ldcg(&parts[block]);
+  if (!DEFECT) ticket = 0;
+  y[0] = sum;
+}
+)cu";
+
+// The second launch of a process finds variables as the first left them; each case begins anew.
+TEST(Properties, ASecondRunFindsTheVariablesOfTheFirst) {
+  const char* const contract = R"toml(name = "ticketed"
+source = { cuda = "ticketed.cu", entry = "ticketed", defines = { DEFECT = 0 } }
+sizes = { n = { min = 1, max = 3000 } }
+derive = { blocks = "ceil_div(n, 32)" }
+launch = { grid = ["blocks"], block = [32] }
+properties = ["repeatable"]
+args = [
+  { name = "y", kind = "output", dtype = "i32", shape = [1] },
+  { name = "parts", kind = "workspace", dtype = "i32", shape = ["blocks"] },
+  { name = "x", kind = "input", dtype = "i32", shape = ["n"], domain = "-1000..1000" },
+  { name = "n", kind = "scalar", dtype = "i64", value = "n" },
+]
+[formula]
+y = "sum(x, n)"
+[accuracy]
+accumulate = "i32"
+)toml";
+  Kernel right("ticketed", kTicketed, contract, 0);
+  Kernel wrong("ticketed", kTicketed, contract, 1);
+  for (const char* sizes : {"sizes n=1\n", "sizes n=300\n"}) {
+    const std::string body = std::string(sizes) + "property repeatable blocks=3 warps=1\n";
+    for (int again = 0; again < 2; ++again) {
+      const CheckResult good = right.check(body);
+      EXPECT_TRUE(good.findings.empty()) << good.findings.front().message;
+      EXPECT_EQ(good.property->runs.size(), 2u) << good.property->why_none;
+      const CheckResult bad = wrong.check(body);
+      ASSERT_EQ(bad.findings.size(), 1u);
+      const Finding finding = Kernel::found(bad, "repeatable");
+      EXPECT_NE(finding.message.find("the same run again gives y[0] = "), std::string::npos)
+          << finding.message;
+    }
+  }
+  // It is among the cases that open every run.
+  int found = 0;
+  for (const Case& c : covering_cases(wrong.contract())) {
+    if (c.property.name != "repeatable") continue;
+    for (const Finding& finding : wrong.checker().check(c).findings)
+      found += finding.kind == "property";
+  }
+  EXPECT_GE(found, 1);
+}
+
 const char* const kNormed = R"cu(
 __global__ void normed(float* y, float* r, const float* x, int n, float eps) {
   const int i = threadIdx.x + 32 * blockIdx.x;

@@ -1,6 +1,7 @@
 // Warp-wide instructions, barriers, atomics, calls and control flow.
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "devices/ptx/atomics.hpp"
 #include "tests/devices/ptx/running.hpp"
@@ -204,6 +205,25 @@ TEST(ExecutorWarp, SpecialRegistersAndPacking) {
   const auto swapped = results(R"(
     mov.b32 {%h1, %h2}, %r1; mov.b32 %r2, {%h2, %h1};)");
   EXPECT_EQ(swapped[3], 3u << 16);
+}
+
+TEST(ExecutorWarp, WithASeedWarpsLieInOtherPlaces) {
+  // PTX promises of %warpid only that it tells the warps of a multiprocessor apart.
+  LaunchConfig config;
+  for (uint32_t seed = 0; seed < 8; ++seed) {
+    config.warp_seed = seed;
+    const auto got = results("mov.u32 %r2, %warpid;", 1024, "", config);
+    std::set<uint32_t> places;
+    for (size_t i = 0; i < got.size(); ++i) {
+      EXPECT_EQ(got[i], got[i / 32 * 32]) << "one of a warp";
+      EXPECT_LT(got[i], 64u);
+      places.insert(got[i]);
+    }
+    EXPECT_EQ(places.size(), 32u) << seed;
+    bool in_order = true;
+    for (uint32_t warp = 0; warp < 4; ++warp) in_order &= got[32 * warp] == warp;
+    EXPECT_EQ(in_order, seed == 0) << seed;
+  }
 }
 
 TEST(ExecutorWarp, SecondPredicateOfAComparison) {

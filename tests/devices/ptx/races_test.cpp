@@ -194,5 +194,40 @@ TEST_F(Races, ALoopOfCompareAndSwapMayEndInItsFirstTurn) {
   }
 }
 
+// ld.global.nc of what the launch has stored, by another thread behind a barrier or by itself.
+TEST_F(Races, ReadOnlyLoadsOfWhatTheLaunchStored) {
+  const std::string own = R"(
+    ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; mov.u32 %r1, %tid.x;
+    mul.wide.u32 %rd3, %r1, 4; add.s64 %rd4, %rd1, %rd3; add.s64 %rd5, %rd2, %rd3;
+    sub.u32 %r2, 63, %r1; mul.wide.u32 %rd6, %r2, 4; add.s64 %rd7, %rd1, %rd6;)";
+  const std::string store = "st.global.u32 [%rd4], %r1;", barrier = "bar.sync 0;";
+  struct Body {
+    std::string text;
+    int races;
+  };
+  const Body bodies[] = {
+      {store + barrier + "ld.global.nc.u32 %r3, [%rd7];", 1},
+      {store + "ld.global.nc.u32 %r3, [%rd4];", 1},
+      {store + barrier + "ld.global.nc.u8 %r3, [%rd7+3];", 1},
+      {store + barrier + "ld.global.u32 %r3, [%rd7];", 0},
+      {"ld.global.nc.u32 %r3, [%rd7];" + barrier + store, 0},  // before: the value was right
+      {"st.global.u16 [%rd4], 7; ld.global.nc.u16 %h1, [%rd4+2]; cvt.u32.u16 %r3, %h1;", 0},
+  };
+  for (const auto& [text, races] : bodies) {
+    Runner r(Runner::kernel(own + text + "st.global.u32 [%rd5], %r3;"));
+    const uint64_t a = r.array<uint32_t>("a", std::vector<uint32_t>(64, 1));
+    const uint64_t b = r.array<uint32_t>("b", std::vector<uint32_t>(64, 1));
+    ASSERT_EQ(r.run({a, b}, threads(64)), RunStatus::completed) << r.all_messages();
+    EXPECT_EQ(r.count(DiagnosticKind::race), races) << text << "\n" << r.all_messages();
+    if (races == 0) continue;
+    const Diagnostic& d = r.diagnostics()[0];
+    EXPECT_EQ(d.message.find("read-only load of what this launch has stored, a, element"), 0u)
+        << d.message;
+    ASSERT_EQ(d.steps.size(), 2u);
+    EXPECT_EQ(d.steps[0].what, "store");
+    EXPECT_EQ(d.steps[1].what, "load");
+  }
+}
+
 }  // namespace
 }  // namespace assay::ptx
