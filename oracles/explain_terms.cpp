@@ -15,6 +15,13 @@ namespace {
 
 constexpr char kFlushed[] = ": a subnormal number may be flushed to 0";
 
+/// A function that rounds nothing: what it adds is the flush of its result.
+bool exact_function(const Node& n) {
+  if (n.op != Op::function) return false;
+  const FunctionInfo* found = find_function(n.text);
+  return found != nullptr && found->exact;
+}
+
 }  // namespace
 
 void Explainer::list_terms(int top) {
@@ -114,7 +121,7 @@ std::string Explainer::term_name(const Node& n) const {
                brief(reciprocal_error(formula_.graph, n, settings_)) + " relative (R16)";
       return text + ": " + published_text(n);
     default:
-      return text + ": " + published_text(n);
+      return text + (exact_function(n) ? kFlushed : ": " + published_text(n));
   }
 }
 
@@ -157,6 +164,7 @@ std::string Explainer::term_source(const Node& n) const {
       if (welford) return "docs/judging/welford.md";
       return "Chan, Golub & LeVeque 1983; docs/judging.md";
     default: {
+      if (exact_function(n)) return "R12";
       const auto table =
           accuracy_rows(n.op == Op::div ? "div" : n.text, settings_.arithmetic, settings_.math);
       return table.empty() ? "" : std::string(table.front().source);
