@@ -111,14 +111,11 @@ class ExhaustRun {
     });
     std::vector<Variant> run = without_knobs(contract_, knobs, wide, chosen);
     if (run.size() == chosen.size()) return run;
-    std::string names, options;
-    for (const std::string& knob : knobs) {
-      names += (names.empty() ? "" : ", ") + knob;
-      options += " --only " + knob + "=VALUE";
-    }
+    std::string options;
+    for (const std::string& knob : knobs) options += " --only " + knob + "=VALUE";
     const int64_t left = std::ssize(chosen) - std::ssize(run);
     notes_.push_back("not run: " + counted(left, "variant") + " that " +
-                     (left == 1 ? "differs" : "differ") + " from those above in " + names +
+                     (left == 1 ? "differs" : "differ") + " from those above in " + joined(knobs) +
                      " alone, which shapes the launch and nothing else;" + options + " runs one");
     return run;
   }
@@ -220,13 +217,21 @@ class ExhaustRun {
 
   /// The variants take turns, each in its own scattered order.
   void list_pending() {
+    struct Order {
+      int64_t units, step;
+    };
+    std::vector<Order> orders;
     int64_t most = 0;
-    for (const InputSpace& space : spaces_) most = std::max(most, count_units(space));
+    for (const InputSpace& space : spaces_) {
+      const int64_t units = count_units(space);
+      orders.push_back({units, scatter_step(units)});
+      most = std::max(most, units);
+    }
     for (int64_t turn = 0; turn < most; ++turn) {
       for (size_t v = 0; v < spaces_.size(); ++v) {
-        const int64_t units = count_units(spaces_[v]);
+        const auto [units, step] = orders[v];
         if (turn >= units) continue;
-        const int64_t first = turn * scatter_step(units) % units * kUnitInputs;
+        const int64_t first = turn * step % units * kUnitInputs;
         const int64_t count = std::min(kUnitInputs, spaces_[v].size - first);
         if (!results_.contains({v, first})) pending_.push_back({v, first, count});
       }

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "compilers/request.hpp"
+#include "fuzz/contract_names.hpp"
 #include "fuzz/exhaust.hpp"
 #include "fuzz/lint.hpp"
 
@@ -11,28 +12,6 @@ namespace assay {
 namespace {
 
 using Names = std::set<std::string>;
-
-void add_names(const ExprPtr& expr, Names& out) {
-  if (!expr) return;
-  for (std::string& name : names_in(*expr)) out.insert(std::move(name));
-}
-
-void add_operand(const OperandSpec& operand, Names& out) {
-  for (const Dimension& dimension : operand.shape) add_names(dimension.extent, out);
-  for (const StrideRule& rule : operand.strides) add_names(rule.value, out);
-  for (const ExprPtr& value : operand.values) add_names(value, out);
-  for (const ExprPtr* expr :
-       {&operand.align, &operand.value, &operand.live, &operand.when, &operand.overread})
-    add_names(*expr, out);
-  for (const DomainRange& range : operand.domain) {
-    add_names(range.low, out);
-    add_names(range.high, out);
-  }
-  for (const auto& [low, high] : operand.valid) {
-    add_names(low, out);
-    add_names(high, out);
-  }
-}
 
 /// With the names that derived values in it come from.
 Names with_sources(const Contract& contract, Names names) {
@@ -46,32 +25,16 @@ Names with_sources(const Contract& contract, Names names) {
 /// What the arguments, the formula, its tolerances and the choice of launches depend on.
 Names names_of_values(const Contract& contract) {
   Names names;
-  for (const OperandSpec& operand : contract.args) add_operand(operand, names);
-  for (const FormulaLine& line : contract.formula) {
-    add_names(line.expr, names);
-    for (const auto& [dimension, index] : line.scatter) add_names(index, names);
-  }
-  for (const OracleSpec& oracle : contract.oracles) {
-    for (const OracleRole& role : oracle.roles) {
-      names.insert(role.text);
-      add_names(role.expr, names);
-    }
-  }
-  add_names(contract.accuracy.depth, names);
-  for (const NamedExpr& along : contract.accuracy.depth_along) add_names(along.expr, names);
-  add_names(contract.accuracy.online, names);
+  for (const OperandSpec& operand : contract.args) add_operand_names(operand, names, names);
+  add_formula_names(contract, names);
+  add_accuracy_names(contract, names);
   for (const LaunchSpec& launch : contract.launches) add_names(launch.when, names);
   return with_sources(contract, std::move(names));
 }
 
 Names names_of_launches(const Contract& contract) {
   Names names;
-  for (const LaunchSpec& launch : contract.launches) {
-    for (const auto* extents : {&launch.grid, &launch.block}) {
-      for (const ExprPtr& extent : *extents) add_names(extent, names);
-    }
-    add_names(launch.shared, names);
-  }
+  for (const LaunchSpec& launch : contract.launches) add_shape_names(launch, names);
   return with_sources(contract, std::move(names));
 }
 

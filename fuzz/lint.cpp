@@ -8,6 +8,7 @@
 
 #include "compilers/program.hpp"
 #include "compilers/request.hpp"
+#include "fuzz/contract_names.hpp"
 #include "fuzz/emulator_support.hpp"
 #include "fuzz/findings.hpp"
 #include "fuzz/log.hpp"
@@ -22,13 +23,6 @@ namespace {
 
 /// How far from its ends a size is looked at for a value that the relations admit.
 constexpr int64_t kNearEnd = 1024;
-
-void add_names(const Expr& node, std::set<std::string>& out) {
-  for (const std::string& name : names_in(node)) out.insert(name);
-}
-void add_names(const ExprPtr& expr, std::set<std::string>& out) {
-  if (expr) add_names(*expr, out);
-}
 
 /// Every name that some part of a contract uses, by what the part is.
 struct UsedNames {
@@ -46,56 +40,18 @@ void add_braced(const std::string& entry, std::set<std::string>& out) {
   }
 }
 
-void add_operand(const OperandSpec& operand, UsedNames& used) {
-  used.in_numbers.insert(operand.dtype);
-  for (const Dimension& dimension : operand.shape) add_names(dimension.extent, used.in_numbers);
-  for (const StrideRule& rule : operand.strides) add_names(rule.value, used.in_numbers);
-  for (const ExprPtr& value : operand.values) add_names(value, used.in_numbers);
-  for (const ExprPtr* expr : {&operand.align, &operand.value, &operand.when, &operand.overread}) {
-    add_names(*expr, used.in_numbers);
-  }
-  add_names(operand.live, used.in_formula);
-  for (const DomainRange& range : operand.domain) {
-    add_names(range.low, used.in_formula);
-    add_names(range.high, used.in_formula);
-  }
-  for (const auto& [low, high] : operand.valid) {
-    add_names(low, used.in_formula);
-    add_names(high, used.in_formula);
-  }
-  if (!operand.prefix_sum_of.empty()) used.in_formula.insert(operand.prefix_sum_of);
-  if (!operand.alias.operand.empty()) used.in_formula.insert(operand.alias.operand);
-}
-
 UsedNames names_used(const Contract& contract) {
   UsedNames used;
-  for (const FormulaLine& line : contract.formula) {
-    add_names(line.expr, used.in_formula);
-    for (const auto& [dimension, index] : line.scatter) {
-      used.in_formula.insert(dimension);
-      add_names(index, used.in_formula);
-    }
-  }
-  for (const OracleSpec& oracle : contract.oracles) {
-    for (const OracleRole& role : oracle.roles) {
-      used.in_formula.insert(role.text);
-      add_names(role.expr, used.in_formula);
-    }
-  }
-  for (const OperandSpec& operand : contract.args) add_operand(operand, used);
+  add_formula_names(contract, used.in_formula);
+  for (const OperandSpec& operand : contract.args)
+    add_operand_names(operand, used.in_formula, used.in_numbers);
   for (const NamedExpr& derived : contract.derive) add_names(derived.expr, used.in_numbers);
   for (const NamedExpr& relation : contract.require) add_names(relation.expr, used.in_numbers);
   for (const Ownership& owner : contract.owns) add_names(owner.relation, used.in_numbers);
-  add_names(contract.accuracy.depth, used.in_numbers);
-  for (const NamedExpr& depth : contract.accuracy.depth_along)
-    add_names(depth.expr, used.in_numbers);
-  add_names(contract.accuracy.online, used.in_numbers);
+  add_accuracy_names(contract, used.in_numbers);
   add_braced(contract.source.entry, used.in_entries);
   for (const LaunchSpec& launch : contract.launches) {
-    for (const auto* extents : {&launch.grid, &launch.block}) {
-      for (const ExprPtr& extent : *extents) add_names(extent, used.in_numbers);
-    }
-    add_names(launch.shared, used.in_numbers);
+    add_shape_names(launch, used.in_numbers);
     add_names(launch.when, used.in_numbers);
     add_braced(launch.entry, used.in_entries);
   }

@@ -51,13 +51,6 @@ std::vector<int64_t> telling_sizes(const SizeSpec& size) {
   return values;
 }
 
-bool has_elements(const CheckResult& result) {
-  return std::any_of(result.instance->tensors.begin(), result.instance->tensors.end(),
-                     [](const Tensor& tensor) {
-                       return tensor.present && tensor.is_judged() && tensor.elements() > 0;
-                     });
-}
-
 /// What the cases of a trial showed.
 struct Trial {
   KernelReport counts;
@@ -76,7 +69,7 @@ struct Trial {
     for (const Finding& f : result.findings) {
       if (f.kind == name(DiagnosticKind::launch_limit)) launches.try_emplace(f.identity(), f);
     }
-    if (result.run.status == RunStatus::unsupported || !has_elements(result)) return;
+    if (result.run.status == RunStatus::unsupported || !result.instance->has_output()) return;
     ++with_elements;
     if (no_bound.empty() && result.verdict.no_bound > 0 && is_ordinary(c)) {
       const Verdict& v = result.verdict;
@@ -138,12 +131,15 @@ void add_failing(const Contract& contract, Trial& trial, std::vector<Lint>& out)
   out.push_back({{f.shown_file(), f.shown_line()}, "fails", message});
 }
 
+SourceLocation formula_place(const Contract& contract) {
+  return contract.formula.empty() ? SourceLocation{contract.path} : contract.formula.front().where;
+}
+
 void add_unjudged(const Contract& contract, const Trial& trial, std::vector<Lint>& out) {
   if (StopSignals::asked()) return;  // others might have been
   if (trial.counts.judged > 0 || trial.failing > 0 || trial.counts.skipped_cases() > 0) return;
   std::string message = "no element of " + counted(trial.counts.cases, "case") + " was judged";
-  SourceLocation where =
-      contract.formula.empty() ? SourceLocation{contract.path} : contract.formula.front().where;
+  SourceLocation where = formula_place(contract);
   if (trial.with_elements == 0) {
     message += ": the outputs never have an element";
     if (!contract.sizes.empty()) where = contract.sizes.front().where;
@@ -158,10 +154,8 @@ void add_unjudged(const Contract& contract, const Trial& trial, std::vector<Lint
 void add_weak(const Contract& contract, Trial& trial, std::vector<Lint>& out) {
   trial.counts.weak_is_explained = !contract.accuracy.weak_reason.empty();
   if (!trial.counts.too_weak()) return;
-  const SourceLocation where =
-      contract.formula.empty() ? SourceLocation{contract.path} : contract.formula.front().where;
   out.push_back(
-      {where, "weak",
+      {formula_place(contract), "weak",
        format_text("%.0f", 100 * trial.counts.weak_share()) +
            " % of the elements of ordinary cases are weakly judged: what a correct kernel may err "
            "by exceeds a quarter of the value. Sharpen the contract: a formula without large "
@@ -175,10 +169,8 @@ void add_weak(const Contract& contract, Trial& trial, std::vector<Lint>& out) {
 void add_no_bound(const Contract& contract, Trial& trial, std::vector<Lint>& out) {
   trial.counts.weak_is_explained = !contract.accuracy.weak_reason.empty();
   if (!trial.counts.too_unbounded() || trial.counts.judged == 0) return;
-  const SourceLocation where =
-      contract.formula.empty() ? SourceLocation{contract.path} : contract.formula.front().where;
   out.push_back(
-      {where, "no_bound",
+      {formula_place(contract), "no_bound",
        format_text("%.0f", 100 * trial.counts.no_bound_share()) +
            " % of the elements of ordinary cases are not judged: nothing documents what a correct "
            "kernel may err by there" +

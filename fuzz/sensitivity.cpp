@@ -110,15 +110,8 @@ std::vector<std::pair<int64_t, int64_t>> stored_by_either(const Tensor& tensor,
                                                           const OutputReader& b) {
   std::vector<std::pair<int64_t, int64_t>> all = a.stored(tensor);
   for (const auto& range : b.stored(tensor)) all.push_back(range);
-  std::sort(all.begin(), all.end());
-  std::vector<std::pair<int64_t, int64_t>> joined;
-  for (const auto& [first, last] : all) {
-    if (joined.empty() || first > joined.back().second)
-      joined.emplace_back(first, last);
-    else
-      joined.back().second = std::max(joined.back().second, last);
-  }
-  return joined;
+  join_ranges(all);
+  return all;
 }
 
 /// The largest difference of two elements of one operand, [first, last).

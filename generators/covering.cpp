@@ -81,15 +81,8 @@ bool suits(const ValueClassInfo& info, const OperandSpec& operand, DType type) {
   return is_floating(type) ? info.for_floating : info.for_integer;
 }
 
-/// True when the case computes something: a variant or a value class that only empty outputs show
+/// Which classes each operand still has to see. A class, or a variant, that only empty outputs show
 /// is one that nobody has seen.
-bool has_output(const Instance& instance) {
-  return std::any_of(instance.tensors.begin(), instance.tensors.end(), [](const Tensor& tensor) {
-    return tensor.present && tensor.is_judged() && tensor.elements() > 0;
-  });
-}
-
-/// Which classes each operand still has to see.
 class ClassTurns {
  public:
   /// The next class that suits, those not seen yet first.
@@ -107,7 +100,7 @@ class ClassTurns {
   /// The turn of values is still to come where mending gave the operand others, where it has no
   /// element, and where the case is none (nullopt) or computes nothing.
   void take_back(const Case& drawn, const std::optional<Instance>& settled) {
-    const bool computes = settled && has_output(*settled);
+    const bool computes = settled && settled->has_output();
     for (auto& [name, seen] : seen_) {
       const auto was = drawn.values.find(name);
       if (was == drawn.values.end()) continue;
@@ -243,7 +236,7 @@ void add_missed(const Facts& facts, const Choices& choices, std::set<Variant> re
       ClassTurns turns;
       Case again = ordinary_case(facts, choices, i, attempt, turns, random);
       const auto instance = settle(facts, again, kOrdinaryWork << (attempt / 4), random);
-      if (!instance || !has_output(*instance)) continue;
+      if (!instance || !instance->has_output()) continue;
       reached.insert(again.variant());
       out.push_back(std::move(again));
     }
@@ -267,7 +260,7 @@ void add_ordinary(const Facts& facts, const Choices& choices, std::vector<Case>&
     choose_layouts(*instance, i, random, laid_out);
     const int64_t limit = std::max(kOrdinaryWork, work_estimate(*instance));
     if (settle(facts, laid_out, limit, random, Listed::kept)) c = std::move(laid_out);
-    if (has_output(*instance)) reached.insert(c.variant());
+    if (instance->has_output()) reached.insert(c.variant());
     out.push_back(std::move(c));
   }
   add_missed(facts, choices, reached, out);

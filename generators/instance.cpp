@@ -264,6 +264,12 @@ const Tensor& Instance::writer_of(const Tensor& owner) const {
   return owner;
 }
 
+bool Instance::has_output() const {
+  return std::any_of(tensors.begin(), tensors.end(), [](const Tensor& tensor) {
+    return tensor.present && tensor.is_judged() && tensor.elements() > 0;
+  });
+}
+
 int64_t Instance::evaluate(const Expr& expr) const {
   return evaluate_integer(expr, scope_of(*this));
 }

@@ -100,6 +100,8 @@ struct Instance {
   const Tensor* find(std::string_view operand) const;
   /// The operand that lies in this one's memory; itself where none does.
   const Tensor& writer_of(const Tensor& owner) const;
+  /// Whether there is something to compute: an output with elements.
+  bool has_output() const;
   int64_t evaluate(const Expr& expr) const;  ///< sizes, stride(x, d), size(dim), numel(x), scalars
 };
 
@@ -134,6 +136,9 @@ void logical_values(const Instance& instance, const Tensor& tensor, int64_t firs
 /// reads before anything is written. Equal, element by element, to logical_values.
 void storage_bytes(const Instance& instance, const Tensor& tensor, int64_t first, int64_t count,
                    uint8_t* out);
+
+/// Puts ranges [first, last) in ascending order; those that touch or overlap become one.
+void join_ranges(std::vector<std::pair<int64_t, int64_t>>& ranges);
 
 /// Outputs of a run, as the judge reads them.
 class OutputReader {

@@ -97,4 +97,16 @@ void logical_values(const Instance& instance, const Tensor& tensor, int64_t firs
   }
 }
 
+void join_ranges(std::vector<std::pair<int64_t, int64_t>>& ranges) {
+  std::sort(ranges.begin(), ranges.end());
+  size_t kept = 0;
+  for (const auto& range : ranges) {
+    if (kept > 0 && range.first <= ranges[kept - 1].second)
+      ranges[kept - 1].second = std::max(ranges[kept - 1].second, range.second);
+    else
+      ranges[kept++] = range;
+  }
+  ranges.resize(kept);
+}
+
 }  // namespace assay

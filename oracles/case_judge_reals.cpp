@@ -165,11 +165,9 @@ Decision decide_higher(CaseState& state, int node, bool saturates, DType type, c
     return decision != Decision::doubt;
   };
   const JudgeOptions& options = state.options;
-  const auto allows = [&](Tier tier) {
-    return tier >= options.first_tier && tier <= options.last_tier;
-  };
-  if (allows(Tier::double_double) && decided_by(*state.formula.double_double)) return decision;
-  if (!allows(Tier::multiprecision)) return decision;
+  if (options.allows(Tier::double_double) && decided_by(*state.formula.double_double))
+    return decision;
+  if (!options.allows(Tier::multiprecision)) return decision;
   // Whoever starts in the last tier means all of its bits.
   const bool shorter = options.first_tier != Tier::multiprecision;
   if (shorter && decided_by(*state.formula.short_multiprecision)) return decision;
@@ -286,9 +284,7 @@ bool CaseJudge::row_is_empty(const Open& open) {
   const auto any = [&](int node, auto holds) {
     const Value& value = rows_.at(node, chunk_);
     const Grid part = grid_of(graph.nodes[static_cast<size_t>(node)].dims, single);
-    int64_t base = 0;
-    for (size_t d = 0; d < part.dims.size(); ++d)
-      base += (part.low[d] - value.grid.low[d]) * stride_along(value.grid, part.dims[d]);
+    const int64_t base = base_in(value.grid, single);
     bool found = false;
     for_runs<1>(part, {&value.grid}, [&](int64_t, int64_t n, const auto& offset, const auto& step) {
       for (int64_t k = 0; k < n; ++k) found |= holds(value.v[base + offset[0] + k * step[0]]);

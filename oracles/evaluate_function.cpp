@@ -20,14 +20,14 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// An argument's error that is less of its deviations makes no difference to what these become.
 constexpr double kNegligible = 0x1p-20;
 
-/// a + by, rounded outward: up where `by` is positive, else down.
-double moved(double a, double by) {
-  const double s = a + by;
-  if (by == 0 || !std::isfinite(s)) return s;
-  const double t = s - a;
-  const double lost = (a - (s - t)) + (by - t);  // Knuth's TwoSum
-  const bool inward = by > 0 ? lost > 0 : lost < 0;
-  return inward ? std::nextafter(s, std::copysign(kInfinity, by)) : s;
+/// x + by, rounded outward unless exact (Knuth's TwoSum): what is flushed becomes 0 and nothing
+/// beyond.
+double moved(double x, double by) {
+  const double sum = x + by;
+  const double of_by = sum - x;
+  const double lost = (x - (sum - of_by)) + (by - of_by);
+  return lost == 0 || std::isinf(sum) ? sum
+                                      : std::nextafter(sum, by < 0 ? -kInfinity : kInfinity);
 }
 
 /// Values of a function over a block, each within its error.
@@ -256,14 +256,6 @@ class NodeWork::FunctionBlock {
     const double down = a.e[k] + (of_kernel ? a.lo[k] : 0);
     const double up = a.e[k] + (of_kernel ? a.hi[k] : 0);
     return {moved(a.v[k], -down), moved(a.v[k], up)};
-  }
-  /// Rounded outward, unless exact (TwoSum): what is flushed becomes 0 and nothing beyond.
-  static double moved(double x, double by) {
-    const double sum = x + by;
-    const double of_by = sum - x;
-    const double lost = (x - (sum - of_by)) + (by - of_by);
-    return lost == 0 || std::isinf(sum) ? sum
-                                        : std::nextafter(sum, by < 0 ? -kInfinity : kInfinity);
   }
 
   /// Of a function of another shape: between what values lies it over the box of the arguments.

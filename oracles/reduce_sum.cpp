@@ -208,10 +208,8 @@ Element Reducer::mean(const Row& row) const {
   if (!std::isfinite(out.v) || vast) return out;
   const double divided = quotient(row.n);
   const double roundings = divided * (1 + divided) + (narrowed(s) ? others_.u * own_ : 0);
-  // Next to 0 an approximate division's ulps are the smallest subnormal number; 0 / n is 0.
-  const bool is_zero = s.v == 0 && s.e == 0 && s.lo == 0 && s.hi == 0;
-  const double smallest = format_of(settings_.arithmetic).smallest_subnormal();
-  const double ulps = division_ == 1 || is_zero ? 0 : division_ / 2 * smallest * own_;
+  const bool is_zero = s.v == 0 && s.e == 0 && s.lo == 0 && s.hi == 0;  // 0 / n is 0
+  const double ulps = is_zero ? 0 : division_underflow() * own_;
   // Each end errs by itself: one may be infinite.
   const auto rounded = [&](double by) {
     // Scaled before they are added: next to double's end their sum may leave double.

@@ -52,10 +52,8 @@ Element Reducer::variance(const Row& row) const {
   double up = delta * delta + from_terms +
               relative * (var + delta * delta + from_terms) * (1 + 4 * relative);
   const bool all_zero = exact_mean && var == 0 && from_terms == 0;  // no difference underflows
-  // An approximate division's ulps, next to 0.
-  const double ulps =
-      division_ == 1 ? 0 : division_ / 2 * format_of(settings_.arithmetic).smallest_subnormal();
-  const double underflow = all_zero ? 0 : (others_.eta * (n + 2) + ulps) * own_;
+  const double underflow =
+      all_zero ? 0 : (others_.eta * (n + 2) + division_underflow()) * own_;
   double down = from_terms + relative * var + underflow;
   if (one_pass()) {
     const rows::RowSum q = kernels_.squares(row.n, row.v, row.e, nullptr, 0, 0, 0);

@@ -129,8 +129,7 @@ Element Reducer::running_mean(const Row& row) const {
   out.lo = s.lo / n * rows::kOutward;
   out.hi = s.hi / n * rows::kOutward;
   const Spread spread = spread_of(row, {out.v, out.e, 0, larger(out.lo, out.hi)});
-  const Steps steps(spread, u_, rounding_.eta * own_, depth_,
-                    division_error(settings_.accumulate, settings_.math));
+  const Steps steps(spread, u_, rounding_.eta * own_, depth_, division_);
   const double own = row.n <= 1 ? 0 : steps.mean_error();
   out.lo = (out.lo + own) * rows::kOutward;
   out.hi = (out.hi + own) * rows::kOutward;
@@ -161,8 +160,7 @@ Element Reducer::running_variance(const Row& row) const {
   const double total = s.v + s.e + s.hi;  // S of a correct kernel's own terms
   const double root = std::sqrt(total) * rows::kOutward;
   const double norm = std::sqrt(total + n * spread.centre * spread.centre) * rows::kOutward;
-  const Steps steps(spread, u_, rounding_.eta * own_, depth_,
-                    division_error(settings_.accumulate, settings_.math));
+  const Steps steps(spread, u_, rounding_.eta * own_, depth_, division_);
   const double y = steps.movement(norm, root);
   const double squares = (root + y) * (root + y);
   const double drift = 2 * std::sqrt(2.0) * u_ * (1 + 16 * u_) * (norm + y) * (root + y);

@@ -41,7 +41,9 @@ class Reducer {
         kernels_(kernels),
         rounding_(rounding_of(settings.accumulate, settings.flush)),
         others_(rounding_of(settings.arithmetic, settings.flush)),
-        division_(division_error(settings.arithmetic, settings.math)),
+        division_(divides() ? division_error(welford() ? settings.accumulate : settings.arithmetic,
+                                             settings.math)
+                            : 1),
         own_(errs ? 1 : 0),
         u_(rounding_.u * own_) {}
 
@@ -114,6 +116,12 @@ class Reducer {
   bool narrows() const { return settings_.arithmetic != settings_.accumulate; }
   bool one_pass() const { return settings_.variance == VarianceForm::one_pass; }
   bool welford() const { return settings_.variance == VarianceForm::welford; }
+  bool divides() const { return node_.op == Op::mean || node_.op == Op::var; }
+  /// Next to 0 an approximate division's ulps are the smallest subnormal number.
+  double division_underflow() const {
+    if (division_ == 1) return 0;
+    return division_ / 2 * format_of(settings_.arithmetic).smallest_subnormal();
+  }
 
   const Node& node_;
   const double depth_;
@@ -121,7 +129,7 @@ class Reducer {
   const rows::Kernels& kernels_;
   const rows::Rounding rounding_;  ///< of partial sums
   const rows::Rounding others_;    ///< of what is done before and after them
-  const double division_;          ///< the error of one, in u of `others_`
+  const double division_;          ///< the error of one, in u of its type
   const double own_;
   const double u_;
 };

@@ -226,7 +226,7 @@ class ScatterSum {
     };
     Assessment out = decided(sum);
     for (const Tier tier : {Tier::double_double, Tier::multiprecision}) {
-      const bool asked = tier >= state_.options.first_tier && tier <= state_.options.last_tier;
+      const bool asked = state_.options.allows(tier);
       if (out.decision != Decision::doubt || !asked || !is_finite(sum.real)) continue;
       if (const auto known = in_tier(tier, logical, sum)) out = decided(*known);
     }

@@ -300,11 +300,8 @@ class TierEvaluator : public ExactTier {
     Chunk whole = chunk;
     for (int dim = 0; dim < static_cast<int>(whole.low.size()); ++dim)
       if (graph_.reduced_dim(dim)) whole = whole_along({dim}, whole);
-    FirstTier out{rows.at(id, whole)};
-    for (const int dim : out.value.grid.dims)
-      out.base += (chunk.low[static_cast<size_t>(dim)] - whole.low[static_cast<size_t>(dim)]) *
-                  stride_along(out.value.grid, dim);
-    return out;
+    const Value& value = rows.at(id, whole);
+    return {value, base_in(value.grid, chunk)};
   }
 
   void leaf(int id, const Chunk& chunk, Array& out) {

@@ -110,6 +110,7 @@ inline constexpr double kObservedUlps = 1.0 / 4096;
 struct JudgeOptions {
   Tier first_tier = Tier::running_double;  ///< tests and benchmarks start higher
   Tier last_tier = Tier::multiprecision;
+  bool allows(Tier tier) const { return tier >= first_tier && tier <= last_tier; }
   Observer observer;
 };
 

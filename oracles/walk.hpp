@@ -18,6 +18,15 @@ inline int64_t stride_along(const Grid& grid, int dim) {
   return 0;
 }
 
+/// Element of `grid`, some node's array, at which a part of it begins.
+inline int64_t base_in(const Grid& grid, const Chunk& part) {
+  int64_t base = 0;
+  for (size_t d = 0; d < grid.dims.size(); ++d)
+    base += (part.low[static_cast<size_t>(grid.dims[d])] - grid.low[d]) *
+            stride_along(grid, grid.dims[d]);
+  return base;
+}
+
 template <size_t N>
 struct Axis {
   int64_t extent = 1;

@@ -94,15 +94,7 @@ class PageReader : public OutputReader {
           static_cast<int64_t>((start + static_cast<uint64_t>(page->high) - 1 - base) / bytes) + 1;
       add_stored(tensor, low, high, ranges);
     }
-    std::sort(ranges.begin(), ranges.end());
-    size_t kept = 0;
-    for (const auto& range : ranges) {
-      if (kept > 0 && range.first <= ranges[kept - 1].second)
-        ranges[kept - 1].second = std::max(ranges[kept - 1].second, range.second);
-      else
-        ranges[kept++] = range;
-    }
-    ranges.resize(kept);
+    join_ranges(ranges);
     return ranges;
   }
 

@@ -175,8 +175,7 @@ ASSAY_INLINE double ulp32(double y) {
 /// The exact value to 2^-28 relative or better, and how far the instruction may be from it. The
 /// factors below the documented bounds cover the error of these values. Two documents speak of lg2,
 /// sin and cos: the PTX ISA, and the CUDA C++ Programming Guide 13.0 of __log2f, __log10f, __sinf
-/// and
-/// __cosf, which are these instructions (log10: one product more). A device keeps both.
+/// and __cosf, which are these instructions (log10: one product more). A device keeps both.
 struct Target {
   double value, bound;
 };
@@ -217,8 +216,7 @@ ASSAY_INLINE Target target(float a, float b) {
     Reduced q = reduce_log(a);
     double value = q.exponent + log2_fraction(static_cast<double>(q.m));
     // In [0.5, 2] 2^-22, elsewhere 2 ulp, which is at most PTX's 2^-22 of the value; and no more
-    // than
-    // __log10f leaves of its own figure.
+    // than __log10f leaves of its own figure.
     double own = x >= 0.5 && x <= 2 ? 0x1.fep-23 : 1.96 * ulp32(value);
     double left = left_by_log10(x, value);
     return {value, left < own ? left : own};
