@@ -136,6 +136,22 @@ bool is_approximate(const ptx::Instruction& i) {
   }
 }
 
+/// What the emulator's approximations leave exact although the PTX ISA bounds it by ulps alone, and
+/// what the judge counts on (docs/judging/welford.md): x / 1, 1 / 1, and powers of two.
+bool taken_as_exact(const ptx::Instruction& i, Type type, Real x, Real y) {
+  if (type != Type::f32) return false;
+  switch (i.op) {
+    case Op::div:
+      return std::fabs(y) == 1;
+    case Op::rcp:
+      return std::fabs(x) == 1;
+    case Op::ex2:
+      return std::floor(x) == x;
+    default:
+      return false;
+  }
+}
+
 bool same_special(Real exact, Real got) {
   if (std::isnan(exact)) return std::isnan(got);
   return got == exact && std::signbit(got) == std::signbit(exact);
@@ -168,6 +184,8 @@ double share_of_bound(const ConformElement& e, uint64_t result) {
   const Real size = std::fabs(exact);
   // A tiny result may be flushed, a large one may round to infinity.
   if (i.ftz && size < limits.smallest_normal && got == 0) return 0;
+  if (taken_as_exact(i, e.type, x, y) && size >= limits.smallest_normal && size <= limits.largest)
+    return got == exact ? 0 : HUGE_VAL;
   Real ulp = std::ldexp(
       Real{1}, std::max(std::ilogb(exact), std::ilogb(limits.smallest_normal)) - limits.fraction);
   // No relative bound can hold below the normal range: a result there carries the rounding to its

@@ -30,7 +30,8 @@ const std::vector<ConformDeviation>& conform_deviations();
 inline constexpr size_t kNanPayload = 0;
 
 /// Error of a result as a share of what the PTX ISA allows the instruction (section 9.7.3 and
-/// 9.7.4, each instruction's page); 0 where it promises nothing, infinite for a wrong special.
+/// 9.7.4, each instruction's page); 0 where it promises nothing, infinite for a wrong special and
+/// for an error where the emulator and the judge take the result as exact (x / 1, 2^n).
 /// Negative: the instruction is not approximate.
 double share_of_bound(const ConformElement& element, uint64_t result);
 

@@ -68,7 +68,7 @@ void carry_int(Rows& r) {
 // bits. INT_MIN / -1 wraps to INT_MIN, remainder 0.
 template <class T>
 void div_int(Rows& r) {
-  using U = decltype(T() + 0u);
+  using U = std::make_unsigned_t<decltype(T() + 0u)>;
   map2<T, T, T>(r, [](T a, T b) {
     if (b == 0) return T(-1);
     if (T(-1) < T(0) && b == T(-1)) return T(U(0) - U(a));
@@ -125,7 +125,7 @@ void rem_u32(Rows& r) {
 
 template <class T>
 void abs_int(Rows& r) {
-  using U = decltype(T() + 0u);
+  using U = std::make_unsigned_t<decltype(T() + 0u)>;
   map1<T, T>(r, [](T a) { return a < 0 ? T(U(0) - U(a)) : a; });
 }
 template <class U>

@@ -220,6 +220,35 @@ TEST(Conform, OneBitIsADifferenceUnlessTheBoundAllowsIt) {
   }
 }
 
+/// What the emulator's errors leave alone has no bound to hide in: x / 1, 1 / 1, 2^n.
+TEST(Conform, OneBitIsADifferenceWhereTheEmulatorIsExact) {
+  struct Row {
+    const char* title;
+    uint64_t a, b;
+    bool exact;
+  };
+  for (const Row& row : {Row{"div.approx.f32", 0x40490fdb, 0x3f800000, true},
+                         {"div.full.ftz.f32", 0x40490fdb, 0xbf800000, true},
+                         {"div.approx.f32", 0x40490fdb, 0x40000000, false},
+                         {"rcp.approx.f32", 0xbf800000, 0, true},
+                         {"rcp.approx.f32", 0x40400000, 0, false},
+                         {"ex2.approx.f32", 0xc0e00000, 0, true},
+                         {"ex2.approx.f32", 0xc0e80000, 0, false}}) {
+    Loaded loaded(row.title);
+    std::vector<ConformTuple> tuples(kConformThreads);
+    for (ConformTuple& tuple : tuples) {
+      tuple.source[0] = row.a;
+      tuple.source[1] = row.b;
+    }
+    const auto emulated = loaded.run(tuples);
+    auto changed = emulated;
+    changed[5].d ^= 1;
+    const ConformTally tally = judge_conform(loaded.kernel, tuples, emulated, changed);
+    EXPECT_EQ(tally.different, row.exact ? 1 : 0) << row.title << ' ' << row.b;
+    EXPECT_EQ(tally.within, row.exact ? 0 : 1) << row.title << ' ' << row.b;
+  }
+}
+
 TEST(Conform, RecordedHardwareAnswersCountAsTheySay) {
   std::ifstream in(std::string(ASSAY_SOURCE_DIR) + "/tests/data/conform/h200.txt");
   int lines = 0;
