@@ -1,5 +1,7 @@
 #include "devices/ptx/counters.hpp"
 
+#include <bit>
+#include <cstdint>
 #include <set>
 
 #include "devices/ptx/cfg.hpp"
@@ -110,7 +112,8 @@ namespace {
 int64_t size_of_immediate(const Instruction& instruction, const Value& value) {
   if (value.kind != Value::Kind::immediate) return 0;
   const auto number = static_cast<int64_t>(value.bits);
-  const bool is_mask = number > 0 && (number & (number + 1)) == 0;
+  // Of the lower bits, of 63 at most: a size is an int64_t.
+  const bool is_mask = number > 0 && number != INT64_MAX && std::has_single_bit(value.bits + 1);
   switch (instruction.op) {
     case Op::setp: {
       const CompareFormat format = compare_format(instruction);

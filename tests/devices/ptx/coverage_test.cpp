@@ -289,7 +289,8 @@ TEST(Coverage, NothingIsComparedOrTurnedWithoutIt) {
 TEST(Coverage, NotableConstantsAreWhatIsComparedAndDividedBy) {
   Runner r = make("setp.lt.u32 %p1, %r1, 255; setp.eq.s32 %p2, %r1, -7; and.b32 %r2, %r1, 63;"
                   "and.b32 %r3, %r1, 12; rem.u32 %r4, %r1, 12; div.u32 %r5, %r1, 1; add.u32 %r6, %r1, 500;"
-                  "mov.f32 %f1, 0f3f800000; setp.lt.f32 %p3, %f1, 0f40000000;");
+                  "mov.f32 %f1, 0f3f800000; setp.lt.f32 %p3, %f1, 0f40000000;"
+                  "and.b64 %rd2, %rd1, 0x7fffffffffffffff; and.b64 %rd2, %rd1, -1;");
   EXPECT_EQ(*seen(r, threads(32)).constants, (std::vector<int64_t>{12, 64, 255}));
 }
 
