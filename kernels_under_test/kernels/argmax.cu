@@ -1,5 +1,6 @@
 // Index of the largest element of each row, the first of equal ones; NaN is larger than any number,
-// as in the tensor libraries. One warp a row, WARPS rows a block.
+// as in the tensor libraries. One warp a row, WARPS rows a block; 16 bytes at a time where the row
+// starts on 16 bytes.
 #include "device_helpers.cuh"
 
 struct Best {
@@ -22,8 +23,23 @@ __global__ void __launch_bounds__(32 * WARPS)
   const int64_t row = int64_t{blockIdx.x} * WARPS + threadIdx.y;
   if (row >= rows) return;  // whole warps leave together
   x += row * x_stride;
-  Best best{-INFINITY, 0x7fffffff};
-  for (int i = threadIdx.x; i < cols; i += 32) best = better(best, Best{to_float(x[i]), i});
+  constexpr int V = 16 / sizeof(T);
+  const int whole = aligned16(x) ? cols / V * V : 0;
+  // A thread meets its elements in order: none replaces an equal one, nor anything a NaN.
+  const int vector = threadIdx.x * V;
+  const int start = vector < whole ? vector : whole + threadIdx.x;
+  Best best{-INFINITY, start < cols ? start : 0x7fffffff};
+  const auto consider = [&](float value, int i) {
+    if (best.value == best.value && !(value <= best.value)) best = Best{value, i};
+  };
+#pragma unroll 1
+  for (int i = vector; i < whole; i += 32 * V) {
+    const Vector<T, V> v = load<V>(x + i);
+#pragma unroll
+    for (int j = 0; j < V; ++j) consider(to_float(v.at[j]), i + j);
+  }
+#pragma unroll 1
+  for (int i = whole + threadIdx.x; i < cols; i += 32) consider(to_float(x[i]), i);
 #pragma unroll
   for (int lane = 16; lane > 0; lane /= 2) {
     const Best other{__shfl_xor_sync(0xffffffffu, best.value, lane),

@@ -1,8 +1,10 @@
 // Cross entropy of each row's logits with its label, as PyTorch defines it: one block a row, f32
-// inside, labels gathered, `ignore_index` rows are 0, label smoothing mixes in the mean over
-// classes. With LSE the loss is logsumexp(x) - x[target], the row's maximum added before the logit is
-// taken off: what a fused loss does that keeps the logsumexp for its backward pass; otherwise x - m
-// is taken off the logarithm of the shifted sum. `mean_of_losses` then divides the sum by the number of rows that count, in one block.
+// inside, 16 bytes at a time where the row starts on 16 bytes; labels gathered, `ignore_index` rows
+// are 0, label smoothing mixes in the mean over classes. With LSE the loss is logsumexp(x) -
+// x[target], the row's maximum added before the logit is taken off: what a fused loss does that
+// keeps the logsumexp for its backward pass; otherwise x - m is taken off the logarithm of the
+// shifted sum. `mean_of_losses` then divides the sum by the number of rows that count, in one
+// block.
 #include "device_helpers.cuh"
 
 template <typename T, typename I, bool SMOOTH, int BLOCK, bool LSE = false>
@@ -19,16 +21,41 @@ __global__ void __launch_bounds__(BLOCK)
   }
   x += int64_t{blockIdx.x} * x_stride;
 
+  constexpr int V = 16 / sizeof(T);
+  const int whole = aligned16(x) ? classes / V * V : 0;
+
   float m = -INFINITY;
-  for (int i = threadIdx.x; i < classes; i += BLOCK) m = fmaxf(m, to_float(x[i]));
+#pragma unroll 1
+  for (int i = threadIdx.x * V; i < whole; i += BLOCK * V) {
+    const Vector<T, V> v = load<V>(x + i);
+#pragma unroll
+    for (int j = 0; j < V; ++j) m = fmaxf(m, to_float(v.at[j]));
+  }
+#pragma unroll 1
+  for (int i = whole + threadIdx.x; i < classes; i += BLOCK) m = fmaxf(m, to_float(x[i]));
   m = block_reduce<BLOCK>(m, Max(), maxima);
 
   float sum = 0.0f;
   float shifted = 0.0f;  // of x - m, or x, over all classes: smoothing needs their mean
-  for (int i = threadIdx.x; i < classes; i += BLOCK) {
-    const float d = to_float(x[i]) - m;
-    sum += expf(d);
-    if (SMOOTH) shifted += LSE ? to_float(x[i]) : d;
+#pragma unroll 1
+  for (int i = threadIdx.x * V; i < whole; i += BLOCK * V) {
+    const Vector<T, V> v = load<V>(x + i);
+    float e[V];
+    float d[V];
+#pragma unroll
+    for (int j = 0; j < V; ++j) {
+      const float logit = to_float(v.at[j]);
+      e[j] = expf(logit - m);
+      d[j] = LSE ? logit : logit - m;
+    }
+    sum += sum_in_pairs(e);
+    if (SMOOTH) shifted += sum_in_pairs(d);
+  }
+#pragma unroll 1
+  for (int i = whole + threadIdx.x; i < classes; i += BLOCK) {
+    const float logit = to_float(x[i]);
+    sum += expf(logit - m);
+    if (SMOOTH) shifted += LSE ? logit : logit - m;
   }
   float log_sum = logf(block_reduce<BLOCK>(sum, Sum(), sums));
   if (LSE) log_sum = m + log_sum;

@@ -40,10 +40,35 @@ __device__ inline void store(T* p, const Vector<T, N>& v) {
   *reinterpret_cast<Vector<T, N>*>(p) = v;
 }
 
-/// True where every pointer allows 16-byte accesses.
+/// True where every pointer allows accesses of BYTES, a power of two.
+template <int BYTES, typename... Pointers>
+__device__ inline bool aligned(Pointers... pointers) {
+  return ((reinterpret_cast<uintptr_t>(pointers) | ...) & (BYTES - 1)) == 0;
+}
 template <typename... Pointers>
 __device__ inline bool aligned16(Pointers... pointers) {
-  return ((reinterpret_cast<uintptr_t>(pointers) | ...) & 15) == 0;
+  return aligned<16>(pointers...);
+}
+
+/// The first `count` of N elements, the others 0; at once where all are there and `vectors` says
+/// that p is aligned to them.
+template <int N, typename T>
+__device__ inline Vector<T, N> load_part(const T* p, int count, bool vectors) {
+  if (vectors && count >= N) return load<N>(p);
+  Vector<T, N> v;
+#pragma unroll
+  for (int j = 0; j < N; ++j) v.at[j] = j < count ? p[j] : T(0);
+  return v;
+}
+template <typename T, int N>
+__device__ inline void store_part(T* p, const Vector<T, N>& v, int count, bool vectors) {
+  if (vectors && count >= N) {
+    store(p, v);
+    return;
+  }
+#pragma unroll
+  for (int j = 0; j < N; ++j)
+    if (j < count) p[j] = v.at[j];
 }
 
 struct Sum {
@@ -56,6 +81,17 @@ struct Max {
   static constexpr float kIdentity = -INFINITY;
   __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
 };
+
+/// Sum of N terms, a power of two, in pairs: log2(N) additions deep.
+template <int N>
+__device__ inline float sum_in_pairs(float (&terms)[N]) {
+#pragma unroll
+  for (int half = N / 2; half > 0; half /= 2) {
+#pragma unroll
+    for (int j = 0; j < half; ++j) terms[j] += terms[j + half];
+  }
+  return terms[0];
+}
 
 template <typename Op>
 __device__ inline float warp_reduce(float v, Op op) {

@@ -1,6 +1,7 @@
-// Dropout by Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011): the
-// counter is the index of a group of four elements and the call's offset, the key the seed. The
-// backward pass keeps no mask: it draws the same numbers again.
+// Dropout by Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011):
+// the counter is the index of a group of four elements and the call's offset, the key the seed; a
+// group moves as one vector where all four are aligned to it. The backward pass keeps no mask: it
+// draws the same numbers again.
 #include "device_helpers.cuh"
 
 struct Four {
@@ -28,21 +29,38 @@ __device__ inline Four philox(uint64_t seed, uint64_t group, uint64_t offset) {
 /// 24 bits: every value is exact.
 __device__ inline float uniform(uint32_t bits) { return static_cast<float>(bits >> 8) * 0x1p-24f; }
 
+/// Which elements of a group of four stay.
+__device__ inline Vector<uint8_t, 4> draw(uint64_t seed, uint64_t group, uint64_t offset, float p) {
+  const Four random = philox(seed, group, offset);
+  Vector<uint8_t, 4> kept;
+#pragma unroll
+  for (int k = 0; k < 4; ++k) kept.at[k] = uniform(random.at[k]) >= p;
+  return kept;
+}
+
+/// y = x scale where kept, otherwise 0, of the first `count` elements of a group.
+template <typename T>
+__device__ inline void scale_kept(T* y, const T* x, float scale, const Vector<uint8_t, 4>& kept,
+                                  int count, bool vectors) {
+  Vector<T, 4> v = load_part<4>(x, count, vectors);
+#pragma unroll
+  for (int k = 0; k < 4; ++k)
+    v.at[k] = from_float<T>(kept.at[k] ? to_float(v.at[k]) * scale : 0.0f);
+  store_part(y, v, count, vectors);
+}
+
 template <typename T, int BLOCK>
 __global__ void __launch_bounds__(BLOCK)
     dropout(T* y, uint8_t* mask, const T* x, int64_t n, float p, uint64_t seed, uint64_t offset) {
   const float scale = 1.0f / (1.0f - p);
+  const bool vectors = aligned<4 * sizeof(T)>(y, x) && aligned<4>(mask);
   const int64_t step = int64_t{gridDim.x} * BLOCK;
   for (int64_t group = int64_t{blockIdx.x} * BLOCK + threadIdx.x; 4 * group < n; group += step) {
-    const Four random = philox(seed, group, offset);
-#pragma unroll
-    for (int k = 0; k < 4; ++k) {
-      const int64_t i = 4 * group + k;
-      if (i >= n) break;
-      const bool keep = uniform(random.at[k]) >= p;
-      mask[i] = keep;
-      y[i] = from_float<T>(keep ? to_float(x[i]) * scale : 0.0f);
-    }
+    const Vector<uint8_t, 4> kept = draw(seed, group, offset, p);
+    const int64_t i = 4 * group;
+    const int count = n - i < 4 ? static_cast<int>(n - i) : 4;
+    store_part(mask + i, kept, count, vectors);
+    scale_kept(y + i, x + i, scale, kept, count, vectors);
   }
 }
 
@@ -50,15 +68,12 @@ template <typename T, int BLOCK>
 __global__ void __launch_bounds__(BLOCK)
     dropout_backward(T* dx, const T* dy, int64_t n, float p, uint64_t seed, uint64_t offset) {
   const float scale = 1.0f / (1.0f - p);
+  const bool vectors = aligned<4 * sizeof(T)>(dx, dy);
   const int64_t step = int64_t{gridDim.x} * BLOCK;
   for (int64_t group = int64_t{blockIdx.x} * BLOCK + threadIdx.x; 4 * group < n; group += step) {
-    const Four random = philox(seed, group, offset);
-#pragma unroll
-    for (int k = 0; k < 4; ++k) {
-      const int64_t i = 4 * group + k;
-      if (i >= n) break;
-      const bool keep = uniform(random.at[k]) >= p;
-      dx[i] = from_float<T>(keep ? to_float(dy[i]) * scale : 0.0f);
-    }
+    const Vector<uint8_t, 4> kept = draw(seed, group, offset, p);
+    const int64_t i = 4 * group;
+    const int count = n - i < 4 ? static_cast<int>(n - i) : 4;
+    scale_kept(dx + i, dy + i, scale, kept, count, vectors);
   }
 }

@@ -1,5 +1,5 @@
 // Rows added to rows by index, out[index[i]] += x[i], as the gradient of an embedding: one warp a
-// row, an atomic for each element, in any order.
+// row, an atomic for each element, in any order; before sm_90 an atomic adds one float.
 #include "device_helpers.cuh"
 
 template <typename Index, int WARPS>

@@ -1,6 +1,7 @@
-// Layer norm over the columns as torch's native_layer_norm computes it: Welford's updates of mean and
-// squared differences in each thread, Chan's merge of two sets of partial moments through shuffles and
-// shared memory. One block a row.
+// Layer norm over the columns as torch's native_layer_norm computes it: Welford's updates of mean
+// and squared differences in each thread, Chan's merge of two sets of partial moments through
+// shuffles and shared memory. One block a row, four elements at a time where every row is of
+// aligned vectors of four.
 #include "device_helpers.cuh"
 
 struct Moments {
@@ -34,19 +35,21 @@ struct Moments {
   }
 };
 
-template <typename T, int BLOCK>
-__global__ void __launch_bounds__(BLOCK)
-    layer_norm_welford(T* y, float* mean, float* rstd, const T* x, const T* weight, const T* bias,
-                       int64_t x_stride, int cols, float eps) {
+template <typename T, int BLOCK, int V>
+__device__ inline void layer_norm_row(T* y, float* mean, float* rstd, const T* x, const T* weight,
+                                      const T* bias, int cols, float eps) {
   constexpr int kWarps = BLOCK / 32;
   __shared__ float means[kWarps];
   __shared__ float squares[kWarps];
   __shared__ float counts[kWarps];
-  x += int64_t{blockIdx.x} * x_stride;
-  y += int64_t{blockIdx.x} * cols;
 
   Moments own;
-  for (int i = threadIdx.x; i < cols; i += BLOCK) own.update(to_float(x[i]));
+#pragma unroll 1
+  for (int i = threadIdx.x * V; i < cols; i += BLOCK * V) {
+    const Vector<T, V> v = load<V>(x + i);
+#pragma unroll
+    for (int j = 0; j < V; ++j) own.update(to_float(v.at[j]));
+  }
   for (int distance = 16; distance > 0; distance /= 2) own.merge(own.from_lane_below(distance));
   const int warp = threadIdx.x / 32;
   if (threadIdx.x % 32 == 0) {
@@ -71,8 +74,29 @@ __global__ void __launch_bounds__(BLOCK)
     mean[blockIdx.x] = row.mean;
     rstd[blockIdx.x] = scale;
   }
-  for (int i = threadIdx.x; i < cols; i += BLOCK) {
-    y[i] = from_float<T>((to_float(x[i]) - row.mean) * scale * to_float(weight[i]) +
-                         to_float(bias[i]));
+#pragma unroll 1
+  for (int i = threadIdx.x * V; i < cols; i += BLOCK * V) {
+    Vector<T, V> v = load<V>(x + i);
+    const Vector<T, V> weights = load<V>(weight + i);
+    const Vector<T, V> biases = load<V>(bias + i);
+#pragma unroll
+    for (int j = 0; j < V; ++j) {
+      v.at[j] = from_float<T>((to_float(v.at[j]) - row.mean) * scale * to_float(weights.at[j]) +
+                              to_float(biases.at[j]));
+    }
+    store(y + i, v);
+  }
+}
+
+template <typename T, int BLOCK>
+__global__ void __launch_bounds__(BLOCK)
+    layer_norm_welford(T* y, float* mean, float* rstd, const T* x, const T* weight, const T* bias,
+                       int64_t x_stride, int cols, float eps) {
+  x += int64_t{blockIdx.x} * x_stride;
+  y += int64_t{blockIdx.x} * cols;
+  if (cols % 4 == 0 && aligned<4 * sizeof(T)>(y, x, weight, bias)) {
+    layer_norm_row<T, BLOCK, 4>(y, mean, rstd, x, weight, bias, cols, eps);
+  } else {
+    layer_norm_row<T, BLOCK, 1>(y, mean, rstd, x, weight, bias, cols, eps);
   }
 }

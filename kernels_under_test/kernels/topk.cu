@@ -1,19 +1,16 @@
 // The k largest of each row with their indices, in descending order; of equal elements the first
 // ones; NaN is larger than any number. One warp a row takes the best of what comes after the last
-// one taken, k times, as the gates of a mixture of experts do.
+// one taken, k times, as the gates of a mixture of experts do; value and index are one key, whose
+// order is the ranking. 16 bytes at a time where the row starts on 16 bytes.
 #include "device_helpers.cuh"
 
-struct Candidate {
-  float value;
-  int index;
-};
-
-/// The ranking: NaN before all, larger before smaller, lower indices before higher.
-__device__ inline bool before(Candidate a, Candidate b) {
-  const bool a_nan = a.value != a.value;
-  const bool b_nan = b.value != b.value;
-  const bool equal = a.value == b.value || (a_nan && b_nan);
-  return equal ? a.index < b.index : a_nan || (!b_nan && a.value > b.value);
+/// Larger where the element comes first: NaN before all, larger before smaller, lower indices
+/// before higher. Never 0 and never the largest of its type.
+__device__ inline uint64_t key_of(float value, int index) {
+  const uint32_t bits = __float_as_uint(value + 0.0f);  // -0 as 0
+  uint32_t order = bits & 0x80000000u ? ~bits : bits | 0x80000000u;
+  if (value != value) order = 0xffffffffu;
+  return uint64_t{order} << 32 | static_cast<uint32_t>(0x7fffffff - index);
 }
 
 template <typename T, int WARPS>
@@ -22,22 +19,32 @@ __global__ void __launch_bounds__(32 * WARPS)
   const int64_t row = int64_t{blockIdx.x} * WARPS + threadIdx.y;
   if (row >= rows) return;  // whole warps leave together
   x += row * x_stride;
-  Candidate last{NAN, -1};  // before every element
+  constexpr int V = 16 / sizeof(T);
+  const int whole = aligned16(x) ? cols / V * V : 0;
+  uint64_t last = ~uint64_t{0};  // before every element
   for (int j = 0; j < k; ++j) {
-    Candidate best{-INFINITY, 0x7fffffff};
-    for (int i = threadIdx.x; i < cols; i += 32) {
-      const Candidate c{to_float(x[i]), i};
-      if (before(last, c) && before(c, best)) best = c;
+    uint64_t best = 0;  // after every element
+    const auto consider = [&](T value, int index) {
+      const uint64_t key = key_of(to_float(value), index);
+      if (key < last && key > best) best = key;
+    };
+#pragma unroll 1
+    for (int i = threadIdx.x * V; i < whole; i += 32 * V) {
+      const Vector<T, V> v = load<V>(x + i);
+#pragma unroll
+      for (int n = 0; n < V; ++n) consider(v.at[n], i + n);
     }
+#pragma unroll 1
+    for (int i = whole + threadIdx.x; i < cols; i += 32) consider(x[i], i);
 #pragma unroll
     for (int lane = 16; lane > 0; lane /= 2) {
-      const Candidate other{__shfl_xor_sync(0xffffffffu, best.value, lane),
-                            __shfl_xor_sync(0xffffffffu, best.index, lane)};
-      if (before(other, best)) best = other;
+      const uint64_t other = __shfl_xor_sync(0xffffffffu, best, lane);
+      if (other > best) best = other;
     }
     if (threadIdx.x == 0) {
-      values[row * k + j] = x[best.index];
-      indices[row * k + j] = best.index;
+      const int index = 0x7fffffff - static_cast<int>(static_cast<uint32_t>(best));
+      values[row * k + j] = x[index];
+      indices[row * k + j] = index;
     }
     last = best;
   }
