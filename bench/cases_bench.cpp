@@ -8,6 +8,7 @@
 #include "devices/device.hpp"
 #include "fuzz/check_case.hpp"
 #include "fuzz/freed_memory.hpp"
+#include "generators/facts.hpp"
 #include "generators/generate.hpp"
 
 namespace assay {
@@ -21,6 +22,7 @@ struct Softmax {
   }
   Contract contract =
       load_contract(std::string(ASSAY_SOURCE_DIR) + "/kernels_under_test/kernels/softmax.toml");
+  Facts facts{contract};
   std::unique_ptr<Device> device = make_ptx_device();
   Checker checker{contract, *device};
 };
@@ -67,13 +69,13 @@ BENCHMARK(softmax_8x1024)->ArgName("races")->Arg(0)->Arg(1)->Unit(benchmark::kMi
 void softmax_mix(benchmark::State& state) {
   Softmax softmax(state.range(1) != 0);
   for (uint64_t seed = 0; seed < 200; ++seed) {
-    softmax.checker.check(generate_case(softmax.contract, Seed{seed}));  // compiles every variant
+    softmax.checker.check(generate_case(softmax.facts, Seed{seed}));  // compiles every variant
   }
   const RunOptions options = options_of(state);
   uint64_t seed = 1000;
   for (auto _ : state) {
     const CheckResult result =
-        softmax.checker.check(generate_case(softmax.contract, Seed{++seed}), options);
+        softmax.checker.check(generate_case(softmax.facts, Seed{++seed}), options);
     if (!clean(state, result)) return;
   }
   state.SetItemsProcessed(state.iterations());

@@ -27,6 +27,7 @@ constexpr int kDrawn = 6;
 
 Search::Search(const Contract& contract, Seed seed, std::vector<Case> initial)
     : contract_(contract),
+      facts_(contract),
       state_(seed.value),
       starting_(starting_cases(contract)) {
   for (Case& c : initial) starting_.push_back(std::move(c));
@@ -102,7 +103,7 @@ Case Search::next() {
   Seen* const from = way < kFresh               ? nullptr
                      : way < kFresh + kClimbing ? pick_climb(kind)
                                                 : pick_rare(kind);
-  if (from == nullptr) return generate_case(contract_, seed);
+  if (from == nullptr) return generate_case(facts_, seed);
   ++from->mutants;
   hints_.keep_property = kind == Kind::property;
   // One change, or a few: what needs two at once is out of reach of one.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fuzz/features.hpp"
+#include "generators/facts.hpp"
 #include "generators/generate.hpp"
 
 namespace assay {
@@ -54,6 +55,7 @@ class Search {
   Seen* pick_rare(Kind& kind);
 
   const Contract& contract_;
+  const Facts facts_;
   uint64_t state_;
   std::vector<Case> starting_;
   size_t started_ = 0;

@@ -16,6 +16,7 @@ SmokeCases::SmokeCases(const std::vector<ContractPtr>& contracts, uint64_t seed)
   size_t longest = 0;
   for (size_t k = 0; k < contracts.size() && !StopSignals::asked(); ++k) {
     covering.emplace_back();
+    facts_.emplace_back(*contracts[k]);
     try {
       covering.back() = starting_cases(*contracts[k]);
       with_cases_.push_back(k);
@@ -49,7 +50,7 @@ SmokeCases::Item SmokeCases::at(int64_t order) const {
   const size_t kernel = kernel_at(order);
   const auto round = static_cast<uint64_t>(round_of(order));
   const Seed seed{case_seed(seed_, contracts_[kernel]->name, round)};
-  return {kernel, order, generate_case(*contracts_[kernel], seed)};
+  return {kernel, order, generate_case(facts_[kernel], seed)};
 }
 
 }  // namespace assay

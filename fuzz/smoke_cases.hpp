@@ -8,6 +8,7 @@
 
 #include "fuzz/find_kernels.hpp"
 #include "generators/case.hpp"
+#include "generators/facts.hpp"
 
 namespace assay {
 
@@ -37,6 +38,7 @@ class SmokeCases {
 
  private:
   const std::vector<ContractPtr>& contracts_;
+  std::vector<Facts> facts_;  ///< one a contract
   uint64_t seed_;
   std::vector<Item> covering_;
   std::vector<size_t> with_cases_;

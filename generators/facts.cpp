@@ -138,7 +138,7 @@ std::vector<int64_t> collect_steps(const Contract& contract) {
 }  // namespace
 
 Facts::Facts(const Contract& contract) : contract(contract), steps(collect_steps(contract)) {
-  const std::vector<std::string> reduced = reduced_dimensions(contract);
+  reduced = reduced_dimensions(contract);
   reducing = !reduced.empty();
   subset_allowed = !always_several_launches(contract);
   costly.assign(contract.sizes.size(), false);

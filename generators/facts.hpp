@@ -1,4 +1,4 @@
-// What the generators want to know about a contract, found once for each call.
+// What the generators want to know about a contract, found once for many cases.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,8 @@ struct Facts {
   bool scarce = false;
   /// A case may have one launch, and `owns` speaks of every judged output.
   bool subset_allowed = false;
+  /// Dimensions over which it reduces (reduced_dimensions).
+  std::vector<std::string> reduced;
   bool reducing = false;        ///< the formula reduces
   bool exponential = false;     ///< the formula has exp, softmax or logsumexp
   bool variance = false;        ///< the formula has var or a square root

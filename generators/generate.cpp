@@ -228,7 +228,7 @@ std::optional<Instance> settle(const Facts& facts, Case& c, int64_t work_limit, 
     fit_aliases(c);
     try {
       Instance instance = instantiate(facts.contract, c);
-      if (work_estimate(instance) <= work_limit) return instance;
+      if (work_estimate(instance, facts.reduced) <= work_limit) return instance;
       if (c.blocks.size() > 1) {
         c.blocks.erase(c.blocks.begin() + (c.blocks.size() - 1) / 2);  // the last one stays
       } else if (!shrink_sizes(facts, listed, c)) {
@@ -248,8 +248,8 @@ std::optional<Instance> settle(const Facts& facts, Case& c, int64_t work_limit, 
 namespace {
 
 /// One case of the contract, without a property.
-Case generate_plain(const Contract& contract, Seed seed, int64_t work_limit) {
-  const Facts facts(contract);
+Case generate_plain(const Facts& facts, Seed seed, int64_t work_limit) {
+  const Contract& contract = facts.contract;
   Random random(seed.value);
   constexpr int kAttempts = 40;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -286,8 +286,13 @@ Case generate_plain(const Contract& contract, Seed seed, int64_t work_limit) {
 }  // namespace
 
 Case generate_case(const Contract& contract, Seed seed, int64_t work_limit) {
+  return generate_case(Facts(contract), seed, work_limit);
+}
+
+Case generate_case(const Facts& facts, Seed seed, int64_t work_limit) {
   constexpr double kInPlace = 0.4;
-  Case c = generate_plain(contract, seed, work_limit);
+  const Contract& contract = facts.contract;
+  Case c = generate_plain(facts, seed, work_limit);
   Random aliases(stream_key(seed.value, 2));
   draw_aliases(contract, kInPlace, aliases, c);
   Random random(stream_key(seed.value, 1));

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "generators/case.hpp"
 #include "generators/instance.hpp"
 
 namespace assay {
+
+struct Facts;
 
 /// A seed is a type: printed before a run, independent of the order of threads.
 struct Seed {
@@ -25,6 +28,8 @@ inline constexpr int64_t kMostPropertyCost = 5;
 /// One case; equal (contract, seed) give equal cases. `work_limit` bounds the estimate of the work
 /// (elements read, computed and judged), kMostPropertyCost times it of a case with a property.
 Case generate_case(const Contract& contract, Seed seed, int64_t work_limit = 1 << 16);
+/// The same for a caller that makes many (generators/facts.hpp).
+Case generate_case(const Facts& facts, Seed seed, int64_t work_limit = 1 << 16);
 
 /// What a mutation may go by.
 struct MutationHints {
@@ -42,6 +47,8 @@ Case cross_cases(const Contract& contract, const Case& a, const Case& b, Seed se
 
 /// Elements that a case reads, computes and judges: the measure of its cost.
 int64_t work_estimate(const Instance& instance);
+/// The same where reduced_dimensions() of the contract is known.
+int64_t work_estimate(const Instance& instance, const std::vector<std::string>& reduced);
 
 /// Simpler variations of a case, most drastic first, each valid: the shrinker tries them in order.
 std::vector<Case> simpler_cases(const Contract& contract, const Case& c);

@@ -102,8 +102,7 @@ bool make_long(const Facts& facts, const SizeSpec& size, int64_t work_limit, Ran
 
 /// Whether the formula reduces over the size, or over what is derived from it.
 bool is_reduced(const Facts& facts, const SizeSpec& size) {
-  const std::vector<std::string> reduced = reduced_dimensions(facts.contract);
-  return std::any_of(reduced.begin(), reduced.end(), [&](const std::string& dimension) {
+  return std::any_of(facts.reduced.begin(), facts.reduced.end(), [&](const std::string& dimension) {
     Expr name;
     name.kind = Expr::Kind::name;
     name.text = dimension;

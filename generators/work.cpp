@@ -12,8 +12,8 @@ namespace {
 /// bits.
 class TermCounter {
  public:
-  explicit TermCounter(const Instance& instance)
-      : instance_(instance), reduced_(reduced_dimensions(*instance.contract)) {}
+  TermCounter(const Instance& instance, const std::vector<std::string>& reduced)
+      : instance_(instance), reduced_(reduced) {}
 
   double most_terms() {
     for (const FormulaLine& line : instance_.contract->formula) {
@@ -111,9 +111,9 @@ class TermCounter {
   }
 
   const Instance& instance_;
-  const std::vector<std::string> reduced_;
+  const std::vector<std::string>& reduced_;
   std::vector<std::pair<std::string_view, int64_t>> dims_;
-  std::vector<std::pair<std::string, uint32_t>> lines_;
+  std::vector<std::pair<std::string_view, uint32_t>> lines_;
   double most_ = 0;
 };
 
@@ -128,6 +128,10 @@ bool keeps_most(const Contract& contract, const Tensor& tensor) {
 }  // namespace
 
 int64_t work_estimate(const Instance& instance) {
+  return work_estimate(instance, reduced_dimensions(*instance.contract));
+}
+
+int64_t work_estimate(const Instance& instance, const std::vector<std::string>& reduced) {
   const std::vector<int64_t>& blocks = instance.the_case.blocks;
   double owned = 0, whole = 0;
   for (const Tensor& tensor : instance.tensors) {
@@ -153,7 +157,7 @@ int64_t work_estimate(const Instance& instance) {
     threads += (blocks.empty() ? grid : static_cast<double>(blocks.size())) * block;
   }
   const double share = whole > 0 ? owned / whole : 1;
-  const double terms = TermCounter(instance).most_terms() * share;
+  const double terms = TermCounter(instance, reduced).most_terms() * share;
   return static_cast<int64_t>(std::min(owned + terms + threads, 9e18));
 }
 

@@ -25,6 +25,11 @@ Score score_at(const Scores& s, int64_t j) {
   return s.sign > 0 ? Score{s.v[k], above, below} : Score{-s.v[k], below, above};
 }
 
+/// The kernel may hold any number there, or NaN, whatever v is (rule R13).
+bool is_unbounded(const Score& x) {
+  return std::isnan(x.up) || std::isnan(x.down) || (x.up == HUGE_VAL && x.down == HUGE_VAL);
+}
+
 /// Covers the rounding of v + reach; an exact score stays itself.
 double outward(double v, double reach) {
   if (reach == 0 || !std::isfinite(v)) return v;
@@ -41,9 +46,10 @@ __int128 whole_at(const Scores& s, int64_t j) {
 bool reaches(const Scores& s, int64_t j, const IndexExpectation& expected) {
   if (s.whole != nullptr) return whole_at(s, j) == expected.greatest;
   const Score x = score_at(s, j);
+  if (is_unbounded(x)) return true;
   if (std::isnan(x.v)) return expected.nan;
   if (expected.nan) return false;
-  return std::isnan(x.up) || outward(x.v, x.up) >= expected.least;
+  return outward(x.v, x.up) >= expected.least;
 }
 
 void count_candidates(const Scores& s, IndexExpectation& out) {
@@ -71,20 +77,26 @@ IndexExpectation expected_index_of_integers(const Scores& s) {
 IndexExpectation expected_index(const Scores& s, rows::NanMode mode) {
   if (s.whole != nullptr) return expected_index_of_integers(s);
   IndexExpectation out;
-  int64_t numbers = 0;
+  int64_t numbers = 0, unbounded = 0;
   out.least = -HUGE_VAL;
   for (int64_t j = 0; j < s.n; ++j) {
     const Score x = score_at(s, j);
     if (x.up != 0 || x.down != 0) out.exact = false;
+    if (is_unbounded(x)) {
+      ++unbounded;
+      continue;
+    }
     if (std::isnan(x.v)) {
       out.nan = true;
       continue;
     }
     ++numbers;
-    if (!std::isnan(x.down)) out.least = std::max(out.least, outward(x.v, -x.down));
+    out.least = std::max(out.least, outward(x.v, -x.down));
   }
   if (out.nan && mode == rows::NanMode::ask) out.asks_nan = true;
-  if (s.n == 0 || out.asks_nan || (numbers == 0 && mode != rows::NanMode::propagate)) {
+  const bool propagates = mode == rows::NanMode::propagate;
+  const bool open = mode == rows::NanMode::ask && unbounded > 0;  // NaN by no policy, perhaps
+  if (s.n == 0 || out.asks_nan || open || (numbers == 0 && !propagates)) {
     out.bounded = false;
     return out;
   }

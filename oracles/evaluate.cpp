@@ -89,6 +89,7 @@ void RowEvaluator::evaluate(const Node& node, const Chunk& chunk, Value& out) {
   out.v = out.e = out.lo = out.hi = nullptr;
   out.i = nullptr;
   out.status = nullptr;
+  out.i_high = nullptr;
   out.settled = nullptr;
   out.least = -HUGE_VAL;
   out.joining.clear();

@@ -97,6 +97,9 @@ struct Value {
   const double* hi = nullptr;
   const __int128* i = nullptr;
   const uint8_t* status = nullptr;
+  /// Where an integer is not known for what its real operands leave open: it lies in [i, i_high],
+  /// or is any (i_high < i). Null: nothing is said of those that are not known.
+  const __int128* i_high = nullptr;
   /// Of functions: where it is not 0, v stands for the exact value in every tier, since what the
   /// argument's error leaves open no tier need tell apart (docs/judging.md, "Other functions").
   const uint8_t* settled = nullptr;
@@ -104,7 +107,7 @@ struct Value {
   std::vector<JoiningSum> joining;  ///< a sum that joins others: its elements
   SumShape shape;
   Scratch<double> own_v, own_e, own_lo, own_hi;
-  Scratch<__int128> own_i;
+  Scratch<__int128> own_i, own_i_high;
   Scratch<uint8_t> own_status;
   Scratch<uint8_t> own_settled;
 };
@@ -137,7 +140,7 @@ struct EvaluationSettings {
 };
 
 /// Additions on the longest path of a reduction of n terms: what the contract states, at most n
-/// - 1. Of a sum in tensor cores: their steps, and additions of the partial sums; unless stated
+/// - 1; Welford's steps as stated (docs/judging/welford.md). Of a sum in tensor cores: their steps, and additions of the partial sums; unless stated
 /// ceil(n / k) instructions, which also covers every split into whole instructions.
 int64_t reduction_depth(const EvaluationSettings& settings, const Graph& graph, const Node& node,
                         int64_t n);

@@ -82,7 +82,8 @@ class NodeWork::FunctionBlock {
         name_(info.name),
         values_(name_),
         errs_(work.errs()),
-        precise_(work.evaluator_.settings().math.mode == MathMode::precise) {
+        precise_(work.evaluator_.settings().math.mode == MathMode::precise),
+        open_{work.sign_is_open(0), info.arguments == 2 && work.sign_is_open(1)} {
     const auto& settings = work.evaluator_.settings();
     for (const auto& row : accuracy_rows(name_, settings.arithmetic, settings.math))
       table_.push_back(accuracy_of(row));
@@ -93,7 +94,8 @@ class NodeWork::FunctionBlock {
   int evaluate(int n, rows::In a, rows::In b, rows::Out o, uint8_t* settled) {
     settled_ = settled;
     values_.evaluate(n, a.v, b.v, o.v, own_);
-    const bool inexact = any_inexact(n, a) || (info_.arguments == 2 && any_inexact(n, b));
+    const bool inexact = any_inexact(n, a) || (info_.arguments == 2 && any_inexact(n, b)) ||
+                         any_open(n, a, b);
     if (inexact) find_ends(n, a, b);
     int seen = 0;
     for (int k = 0; k < n; ++k) {
@@ -112,6 +114,17 @@ class NodeWork::FunctionBlock {
   static bool any_inexact(int n, rows::In a) {
     for (int k = 0; k < n; ++k)
       if (a.e[k] != 0 || a.lo[k] != 0 || a.hi[k] != 0) return true;
+    return false;
+  }
+
+  /// The sign of an element of the two decides the value, and is open.
+  bool is_open(rows::In a, rows::In b, int k) const {
+    if (info_.arguments != 2 || info_.shape != Shape::other) return false;
+    return (open_[0] && a.v[k] == 0) || (open_[1] && (b.v[k] == 0 || std::isnan(b.v[k])));
+  }
+  bool any_open(int n, rows::In a, rows::In b) const {
+    for (int k = 0; k < n; ++k)
+      if (is_open(a, b, k)) return true;
     return false;
   }
 
@@ -252,10 +265,12 @@ class NodeWork::FunctionBlock {
   }
 
   /// Between what one of an argument's elements lies: the exact one, or a kernel's too.
-  static Ends around(rows::In a, int k, bool of_kernel) {
+  static Ends around(rows::In a, int k, bool of_kernel, bool open) {
+    if (open && std::isnan(a.v[k])) return {-kInfinity, kInfinity};  // copysign's
     const double down = a.e[k] + (of_kernel ? a.lo[k] : 0);
     const double up = a.e[k] + (of_kernel ? a.hi[k] : 0);
-    return {moved(a.v[k], -down), moved(a.v[k], up)};
+    const Ends ends{moved(a.v[k], -down), moved(a.v[k], up)};
+    return open && ends.low == 0 && ends.high == 0 ? Ends{-0.0, 0.0} : ends;
   }
 
   /// Of a function of another shape: between what values lies it over the box of the arguments.
@@ -266,7 +281,8 @@ class NodeWork::FunctionBlock {
     const double by_first = larger(a.lo[k], a.hi[k]) + a.e[k];
     const double by_second = pair ? larger(b.lo[k], b.hi[k]) + b.e[k] : 0;
     const double reach = larger(by_first, by_second);
-    if (info_.shape != Shape::other || reach == 0 || !std::isfinite(v)) return false;
+    const bool open = is_open(a, b, k);
+    if (info_.shape != Shape::other || (reach == 0 && !open) || !std::isfinite(v)) return false;
     if (any_value(a, k) || (pair && any_value(b, k)) || !documented(x, reach)) return false;
     if (!std::isfinite(a.e[k]) || (pair && !std::isfinite(b.e[k]))) return false;
     const PointValues values = [this](int n, const double* p, const double* q, double* value,
@@ -276,14 +292,16 @@ class NodeWork::FunctionBlock {
     const std::optional<Ends> exact =
         known
             ? Ends{v - own_[k], v + own_[k]}
-            : range_over_box(name_, around(a, k, false), pair ? around(b, k, false) : none, values);
+            : range_over_box(name_, around(a, k, false, open_[0]),
+                             pair ? around(b, k, false, open_[1]) : none, values);
     const std::optional<Ends> kernel =
-        range_over_box(name_, around(a, k, true), pair ? around(b, k, true) : none, values);
+        range_over_box(name_, around(a, k, true, open_[0]),
+                       pair ? around(b, k, true, open_[1]) : none, values);
     const double from_e = !exact ? kInfinity : larger(exact->high - v, v - exact->low);
     o.e[k] = (from_e + own_[k]) * rows::kOutward;
     o.lo[k] = o.hi[k] = kNan;
     if (!exact || !kernel || !is_known(name_, x)) return true;
-    const bool deviates = a.lo[k] + a.hi[k] != 0 || (pair && b.lo[k] + b.hi[k] != 0);
+    const bool deviates = open || a.lo[k] + a.hi[k] != 0 || (pair && b.lo[k] + b.hi[k] != 0);
     const double low = deviates ? kernel->low : v;
     const double high = deviates ? kernel->high : v;
     if (std::isinf(low) && std::isinf(high)) return true;
@@ -369,13 +387,17 @@ class NodeWork::FunctionBlock {
   /// Of two arguments: is f infinite or NaN wherever an inexact one may lie? IEEE 754-2019, 9.2.1:
   /// hypot of an infinity and pow(NaN, 0) and pow(1, NaN) are numbers' values or infinite; the
   /// power of an infinity goes by the exponent's sign, and of a negative one by its parity, which
-  /// no inexact exponent has.
+  /// no inexact exponent has. A 0 whose sign is open has odd powers of either sign, and so has what
+  /// copysign gives.
   bool settles(rows::In a, rows::In b, int k) const {
     const auto inexact = [k](rows::In x) { return x.e[k] != 0 || x.lo[k] != 0 || x.hi[k] != 0; };
     const auto may_be = [k](rows::In x, double value) {
       return x.v[k] - (x.lo[k] + x.e[k]) <= value && value <= x.v[k] + (x.hi[k] + x.e[k]);
     };
+    if (name_ == "copysign") return !is_open(a, b, k);
     if (name_ != "pow") return true;
+    const bool maybe_odd = inexact(b) || std::fmod(std::fabs(b.v[k]), 2.0) == 1;
+    if (is_open(a, b, k) && maybe_odd) return false;
     if (inexact(b)) return !may_be(b, 0) && !(a.v[k] < 0);
     return !inexact(a) || !std::isnan(b.v[k]) || !may_be(a, 1);
   }
@@ -419,6 +441,7 @@ class NodeWork::FunctionBlock {
   const FunctionValues values_;
   const bool errs_;
   const bool precise_;
+  const bool open_[2];  ///< by argument: the sign of a 0 or NaN there is nobody's promise
   std::vector<rows::Accuracy> table_;
   rows::Rounding rounding_{};
   uint8_t* settled_ = nullptr;

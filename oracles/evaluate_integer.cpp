@@ -110,6 +110,54 @@ uint8_t combined(Op op, const Wide* x, const uint8_t* status, size_t count) {
   return worst == kEither && !stays_boolean ? uint8_t{kUndefined} : worst;
 }
 
+/// Between which integers one lies; none: any.
+struct WideRange {
+  Wide low = 0;
+  Wide high = -1;
+  bool any() const { return high < low; }
+};
+
+WideRange range_at(const Value& x, int64_t k) {
+  const uint8_t status = status_of(x, k);
+  if (status == kKnown) return {x.i[k], x.i[k]};
+  if (status == kEither) return {0, 1};
+  return x.i_high == nullptr ? WideRange{} : WideRange{x.i[k], x.i_high[k]};
+}
+
+/// Of operations that are monotonic in each operand, or choose one.
+WideRange range_of(Op op, const WideRange& a, const WideRange& b, const WideRange& c) {
+  if (op == Op::where) {
+    if (b.any() || c.any()) return {};
+    return {std::min(b.low, c.low), std::max(b.high, c.high)};
+  }
+  if (a.any() || b.any()) return {};
+  switch (op) {
+    case Op::neg:
+      return {-a.high, -a.low};
+    case Op::sub:
+      return {a.low - b.high, a.high - b.low};
+    case Op::add:
+    case Op::min2:
+    case Op::max2:
+      break;
+    case Op::div:
+    case Op::div_floor:
+      if (b.low != b.high || b.low <= 0) return {};
+      break;
+    case Op::mul:
+      if (b.low != b.high || b.low < 0) return {};
+      break;
+    default:
+      return {};
+  }
+  const Result low = apply(op, a.low, b.low, 0), high = apply(op, a.high, b.high, 0);
+  return low.defined && high.defined ? WideRange{low.value, high.value} : WideRange{};
+}
+
+bool leaves_open(const Value& x, int64_t k) {
+  return status_of(x, k) == kEither || (x.i_high != nullptr && status_of(x, k) != kKnown);
+}
+
 }  // namespace
 
 void NodeWork::integers() {
@@ -121,6 +169,10 @@ void NodeWork::integers() {
   Wide* out = out_.own_i.get(size);
   uint8_t* status = out_.own_status.get(size);
   bool all_known = true;
+  const bool ranges = a.i_high != nullptr || b.i_high != nullptr || c.i_high != nullptr ||
+                      a.status != nullptr || b.status != nullptr || c.status != nullptr;
+  Wide* high = ranges ? out_.own_i_high.get(size) : nullptr;
+  bool any_open = false;
   const auto one = [&](int64_t k, int64_t ka, int64_t kb, int64_t kc) {
     const Wide x[3] = {a.i[ka], b.i[kb], c.i[kc]};
     const uint8_t known[3] = {status_of(a, ka), status_of(b, kb), status_of(c, kc)};
@@ -129,6 +181,15 @@ void NodeWork::integers() {
     status[k] = std::max(combined(node_.op, x, known, count),
                          static_cast<uint8_t>(result.defined ? kKnown : kUndefined));
     all_known = all_known && status[k] == kKnown;
+    if (!ranges) return;
+    high[k] = out[k] - 1;
+    if (status[k] != kUndefined) return;
+    any_open = any_open || leaves_open(a, ka) || leaves_open(b, kb) || leaves_open(c, kc);
+    const WideRange range =
+        range_of(node_.op, range_at(a, ka), range_at(b, kb), range_at(c, kc));
+    if (range.any()) return;
+    out[k] = range.low;
+    high[k] = range.high;
   };
   for_runs<3>(out_.grid, {&a.grid, &b.grid, &c.grid},
               [&](int64_t done, int64_t n, const auto& offset, const auto& stride) {
@@ -138,6 +199,7 @@ void NodeWork::integers() {
               });
   out_.i = out;
   out_.status = all_known ? nullptr : status;
+  out_.i_high = any_open ? high : nullptr;
 }
 
 void NodeWork::integer_reduction() {

@@ -60,6 +60,12 @@ bool in_different_forms(const Graph& graph, int a, int b) {
   return apart;
 }
 
+/// Whether division rounds correctly.
+bool division_rounds(const EvaluationSettings& settings) {
+  const auto table = accuracy_rows("div", settings.arithmetic, settings.math);
+  return !table.empty() && table.front().base == 0 && table.front().slope == 0;
+}
+
 }  // namespace
 
 bool reciprocal_serves(const Graph& graph, const Node& node) {
@@ -83,8 +89,7 @@ bool divides_by_root(const Graph& graph, const Node& node) {
 
 double reciprocal_error(const Graph& graph, const Node& node, const EvaluationSettings& settings) {
   const double u = format_of(settings.arithmetic).unit_roundoff();
-  const auto table = accuracy_rows("div", settings.arithmetic, settings.math);
-  const bool rounds = !table.empty() && table.front().base == 0 && table.front().slope == 0;
+  const bool rounds = division_rounds(settings);
   // fl(1 / b), where division is approximate also the product's own rounding.
   double relative = rounds ? u : relative_error("div", settings, u) + u;
   if (divides_by_root(graph, node)) {
@@ -100,6 +105,7 @@ void NodeWork::hoisted_reciprocal() {
   const rows::Rounding rounding = rounding_of(settings.arithmetic, settings.flush);
   const double relative = reciprocal_error(evaluator_.graph_, node_, settings);
   const bool by_root = divides_by_root(evaluator_.graph_, node_);
+  const bool rounds = division_rounds(settings);
   const Value& a = argument(0);
   const Value& b = argument(1);
   const auto reciprocal_of = [&](int64_t k) {
@@ -109,7 +115,7 @@ void NodeWork::hoisted_reciprocal() {
     const double least = (size - spread) / rows::kOutward;
     Reciprocal r;
     if (!std::isfinite(most) || size == 0) return r;
-    const bool exact = spread == 0 && power_of_two(b.v[k]);
+    const bool exact = spread == 0 && (size == 1 || (rounds && power_of_two(b.v[k])));
     r.relative = exact && !by_root ? 0 : relative;
     if (most * rounding.min_normal > 1) {
       r.underflow = settings.flush ? std::min(rounding.eta, 1 / least) + rounding.eta * rounding.u

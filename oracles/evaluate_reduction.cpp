@@ -31,6 +31,10 @@ int64_t reduction_depth(const EvaluationSettings& settings, const Graph& graph, 
   if (stated == 0 && adds && n > 1)
     throw InputError(node.where_, "'depth' is 0 in this case, but " + std::to_string(n) +
                                       " terms take at least 1 addition");
+  // A merge with nothing, which is no addition, rounds where it is a quotient of weighted sums.
+  const bool welford = settings.variance == VarianceForm::welford &&
+                       (node.op == Op::mean || node.op == Op::var);
+  if (welford && n > 1 && stated >= 0) return stated;
   const bool tensor = node.mma_products > 0;
   const int64_t most = std::max<int64_t>(tensor ? n : n - 1, 0);
   if (!tensor) return stated < 0 ? most : std::min(stated, most);

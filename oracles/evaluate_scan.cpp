@@ -179,15 +179,18 @@ void NodeWork::index_of_extremum() {
   const Value& a = argument(0);
   const int64_t size = std::max<int64_t>(out_.grid.size, 1);
   __int128* out = out_.own_i.get(size);
+  __int128* high = out_.own_i_high.get(size);
   uint8_t* status = out_.own_status.get(size);
   each_line(a, [&](int64_t place, int64_t base, int64_t step, int64_t n) {
     const double sign = node_.op == Op::argmin ? -1.0 : 1.0;
     const Scores scores{a.v, a.e, a.lo, a.hi, base, step, n, sign, a.i, a.status};
     const IndexExpectation expected = expected_index(scores, evaluator_.settings_.nan);
     out[place] = expected.first;
+    high[place] = expected.bounded ? expected.last : expected.first - 1;
     status[place] = expected.bounded && expected.candidates == 1 ? kKnown : kUndefined;
   });
   out_.i = out;
+  out_.i_high = high;
   out_.status = status;
 }
 

@@ -37,16 +37,21 @@ void NodeWork::keep_unbounded_nan() {
   }
 }
 
-/// Division by a computed 0, whose sign the order of operations decides: either infinity.
-void NodeWork::free_zero_signs(size_t divisor) {
-  const Node* from = &argument_node(divisor);
+/// The order of operations decides the sign of a 0 that is computed, and nothing that of a NaN
+/// (IEEE 754-2019, 6.3): not of an operand's element, nor of a sum of squares, which is +0.
+bool NodeWork::sign_is_open(size_t which) const {
+  const Node* from = &argument_node(which);
   while (from->op == Op::settle)
     from = &evaluator_.graph_.nodes[static_cast<size_t>(from->args[0])];
-  if (from->op == Op::load || from->op == Op::gather || from->op == Op::literal ||
-      from->op == Op::named)
-    return;
+  const bool moved = from->op == Op::load || from->op == Op::gather || from->op == Op::literal ||
+                     from->op == Op::named;
+  return !moved && argument(which).least < 0;
+}
+
+/// Division by a computed 0: either infinity.
+void NodeWork::free_zero_signs(size_t divisor) {
+  if (!sign_is_open(divisor)) return;
   const Value& by = argument(divisor);
-  if (by.least >= 0) return;  // a sum of squares, or of absolute values: +0
   if (std::none_of(by.v, by.v + by.grid.size, [](double v) { return v == 0; })) return;
   double* lo = out_.own_lo.get(1);
   double* hi = out_.own_hi.get(1);

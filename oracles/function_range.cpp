@@ -11,7 +11,9 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kPi = 0x1.921fb54442d19p+1;  // rounded up
 
-bool known(const Ends& x) { return x.low == x.high; }
+bool known(const Ends& x) {
+  return x.low == x.high && std::signbit(x.low) == std::signbit(x.high);
+}
 bool straddles(const Ends& x) { return x.low <= 0 && x.high >= 0; }
 
 /// Between which sizes |x| lies.

@@ -14,9 +14,10 @@ namespace assay {
 using PointValues =
     std::function<void(int n, const double* x, const double* y, double* v, double* e)>;
 
-/// Between which numbers f(x, y) lies for x and y between their ends (`x.low == x.high`: known
-/// exactly), rounded outward; an end may be infinite. Nothing where NaN, or a pole of either sign,
-/// may be among the values. A zero that is not known exactly may have either sign.
+/// Between which numbers f(x, y) lies for x and y between their ends (both one number of one sign:
+/// known exactly), rounded outward; an end may be infinite. Nothing where NaN, or a pole of either
+/// sign, may be among the values. A zero that is not known exactly, as from -0 to +0, may have
+/// either sign.
 std::optional<Ends> range_over_box(std::string_view function, const Ends& x, const Ends& y,
                                    const PointValues& values);
 

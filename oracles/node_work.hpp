@@ -124,6 +124,7 @@ class NodeWork {
 
   // evaluate_special.cpp
   void keep_unbounded_nan();
+  bool sign_is_open(size_t which) const;
   void free_zero_signs(size_t divisor);
   void at_most_one();
 

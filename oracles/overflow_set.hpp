@@ -39,9 +39,10 @@ struct Deviations {
 };
 OverflowSet overflow_of(double v, double e, Deviations plain, Deviations wide, bool sums);
 
-/// The set tells alone. Of a number that the first tier barely knows (beyond double, or divided by
-/// such a one) its ends are no nearer than that, and the tiers above have to agree.
-inline bool tells_alone(double v, double e) { return e <= std::fabs(v) * 0x1p-20; }
+/// The set tells alone. Of a number that the first tier barely knows (beyond double, divided by
+/// such a one, or all but cancelled) its ends are no nearer than that, and the tiers above have to
+/// agree. An exact NaN (e is 0) is known.
+inline bool tells_alone(double v, double e) { return e == 0 || e <= std::fabs(v) * 0x1p-20; }
 
 /// Some member rounds to what the kernel wrote.
 bool holds(const OverflowSet& set, DType type, const Cell& cell, bool saturates);

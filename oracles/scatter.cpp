@@ -39,8 +39,12 @@ class ScatterJudge {
         if (!rejected_.empty()) judge_again(reading);
     for (const int64_t logical : rejected_) state_.tally.wrong(output_, logical, "R17", HUGE_VAL);
     judge_untouched(state_, output_, "R18", kUnnamed, [this](int64_t logical) {
-      return writers_.find(writers_.place(logical).first) >= 0;
+      const int64_t slot = writers_.place(logical).first;
+      return writers_.find(slot) >= 0 || writers_.in_doubt(slot);
     });
+    for (const std::vector<int64_t>* slots : {&writers_.named(), &writers_.doubtful()})
+      for (const int64_t slot : *slots)
+        if (slots == &writers_.doubtful() || writers_.in_doubt(slot)) forgo(slot);
   }
 
  private:
@@ -55,8 +59,21 @@ class ScatterJudge {
     bool undecided = false;
   };
 
+  /// A writer whose index may go either way may have written it, or not.
+  void forgo(int64_t slot) {
+    for (int64_t k = 0; k < writers_.row_size(); ++k) {
+      const int64_t logical = writers_.logical(slot, k);
+      if (!written_bits(logical)) continue;
+      state_.tally.judged(output_, 1);
+      state_.tally.without_bound(output_, logical);
+      if (state_.tally.watched(output_, logical))
+        state_.tally.note = {"R17", "anything: a correct kernel may find another index", ""};
+    }
+  }
+
   void judge(const Value& value, int64_t writer, int64_t k, int64_t at) {
     const int64_t slot = writers_.slot(writer);
+    if (writers_.in_doubt(slot)) return;
     const int64_t logical = writers_.logical(slot, k);
     const bool shared = writers_.writers_of(writers_.find(slot)) > 1;
     if (shared && shared_.contains(logical) && shared_[logical].accepted) return;

@@ -63,11 +63,17 @@ class ScatterSum {
     const auto named = [this](int64_t logical) {
       return writers_.find(writers_.place(logical).first) >= 0;
     };
-    if (keeps())
-      judge_untouched(state_, output_, "R18", "no index names it", named);
-    else
+    if (keeps()) {
+      judge_untouched(state_, output_, "R18", "no index names it", [&](int64_t logical) {
+        return named(logical) || writers_.in_doubt(writers_.place(logical).first);
+      });
+      for (const int64_t slot : writers_.doubtful())
+        for (int64_t k = 0; k < row_; ++k)
+          if (writers_.find(slot) < 0) judge(writers_.logical(slot, k), Sum{});
+    } else {
       for (int64_t k = 0; k < output_.elements(); ++k)
         if (!named(k)) judge(k, Sum{});
+    }
     for (const Reading& reading : other_readings(state_))
       if (!rejected_.empty()) judge_again(reading);
     for (const Rejected& element : rejected_)
@@ -107,6 +113,9 @@ class ScatterSum {
         decision =
             assess(element.logical, sums_[static_cast<size_t>(named * row_ + k)], cell, other.flush)
                 .decision;
+      if (decision == Decision::rejected && reading.widen && named >= 0 &&
+          overflows_to(cell.value, sums_[static_cast<size_t>(named * row_ + k)]))
+        decision = Decision::accepted;
       if (decision == Decision::rejected) left.push_back(element);
       if (decision == Decision::doubt) state_.tally.undecided(output_, element.logical);
       if (decision == Decision::accepted) accept_reading(state_, reading);
@@ -162,13 +171,23 @@ class ScatterSum {
     uint8_t element[8] = {};
     uint8_t written = 0;
     read_held(state_.outputs, output_, logical, 1, element, &written);
+    const bool in_doubt = writers_.in_doubt(writers_.place(logical).first);
+    if (written == 0 && in_doubt && keeps()) return;
     if (written == 0) return state_.tally.unwritten(output_, logical);
     state_.tally.judged(output_, 1);
+    if (in_doubt) return forgo(logical);
     const uint64_t bits = packed_bits(element, 0, bytes_);
     if (integral_)
       judge_integer(logical, bits, sum);
     else
       judge_real(logical, bits, sum);
+  }
+
+  /// A term whose index may go either way may be one of its terms.
+  void forgo(int64_t logical) {
+    state_.tally.without_bound(output_, logical);
+    if (state_.tally.watched(output_, logical))
+      state_.tally.note = {"R19", "anything: a correct kernel may find another index", ""};
   }
 
   void judge_integer(int64_t logical, uint64_t bits, const Sum& sum) {

@@ -7,6 +7,8 @@ namespace {
 
 /// Elements of a slice of values that are evaluated at once.
 constexpr int64_t kSlice = int64_t{1} << 16;
+/// Slots that one writer may name, listed; beyond, any may be.
+constexpr __int128 kMostPossible = 64;
 
 bool among(const std::vector<int>& list, int value) {
   return std::find(list.begin(), list.end(), value) != list.end();
@@ -48,7 +50,28 @@ Chunk Writers::writer_chunk() const {
   return chunk;
 }
 
-/// An index outside of its axis names nothing, and neither does one that is not known.
+void Writers::doubt(int64_t writer, __int128 low, __int128 high, int64_t extent, int64_t step) {
+  int64_t& slot = slots_[static_cast<size_t>(writer)];
+  const auto found = possible_.find(writer);
+  if (slot < 0 && found == possible_.end()) return;  // it names nothing, or may name any
+  const std::vector<int64_t> before =
+      found == possible_.end() ? std::vector<int64_t>{slot} : found->second;
+  slot = -1;
+  const __int128 first = std::max<__int128>(low, 0), last = std::min<__int128>(high, extent - 1);
+  const __int128 width = last < first ? 0 : last - first + 1;
+  if (high < low || width * static_cast<__int128>(before.size()) > kMostPossible) {
+    anywhere_.insert(writer);
+    possible_.erase(writer);
+    return;
+  }
+  std::vector<int64_t>& after = possible_[writer];
+  after.clear();
+  for (const int64_t partial : before)
+    for (__int128 at = first; at <= last; ++at)
+      after.push_back(partial + static_cast<int64_t>(at) * step);
+}
+
+/// An index outside of its axis names nothing, and neither does one that is undefined.
 void Writers::find_slots(const FormulaRoot& root) {
   const Chunk chunk = writer_chunk();
   const Grid grid = grid_of(dims_, chunk);
@@ -67,21 +90,40 @@ void Writers::find_slots(const FormulaRoot& root) {
       for (const int each : dims_)
         if (each != dim) other.extent[static_cast<size_t>(each)] = 1;
       const Grid own = grid_of({dim}, other);
-      walk(own, [&, step = step](int64_t writer, int64_t at) {
-        auto& slot = slots_[static_cast<size_t>(writer)];
-        if (slot >= 0) slot += at * step;
-      });
+      walk(own, [&, step = step](int64_t writer, int64_t at) { add(writer, at * step); });
       continue;
     }
     const auto which = static_cast<size_t>(indexed - root.scatter_axes.begin());
     const Value& index = state_.formula.rows.at(root.scatter_indices[which], chunk);
     walk(index.grid, [&, extent = extent, step = step](int64_t writer, int64_t at) {
       auto& slot = slots_[static_cast<size_t>(writer)];
-      const bool known = index.status == nullptr || index.status[at] == kKnown;
-      if (!known || index.i[at] < 0 || index.i[at] >= extent) slot = -1;
-      if (slot >= 0) slot += static_cast<int64_t>(index.i[at]) * step;
+      const uint8_t status = index.status == nullptr ? uint8_t{kKnown} : index.status[at];
+      if (status == kEither) return doubt(writer, 0, 1, extent, step);
+      if (status == kUndefined && index.i_high != nullptr)
+        return doubt(writer, index.i[at], index.i_high[at], extent, step);
+      if (status == kUndefined || index.i[at] < 0 || index.i[at] >= extent) {
+        slot = -1;
+        possible_.erase(writer);
+        anywhere_.erase(writer);
+      } else {
+        add(writer, static_cast<int64_t>(index.i[at]) * step);
+      }
     });
   }
+  gather_slots();
+}
+
+void Writers::add(int64_t writer, int64_t offset) {
+  if (int64_t& slot = slots_[static_cast<size_t>(writer)]; slot >= 0) slot += offset;
+  if (const auto found = possible_.find(writer); found != possible_.end())
+    for (int64_t& slot : found->second) slot += offset;
+}
+
+void Writers::gather_slots() {
+  for (const auto& [writer, slots] : possible_)
+    doubtful_.insert(doubtful_.end(), slots.begin(), slots.end());
+  std::sort(doubtful_.begin(), doubtful_.end());
+  doubtful_.erase(std::unique(doubtful_.begin(), doubtful_.end()), doubtful_.end());
   for (const int64_t slot : slots_)
     if (slot >= 0) named_.push_back(slot);
   std::sort(named_.begin(), named_.end());
@@ -95,6 +137,10 @@ void Writers::find_slots(const FormulaRoot& root) {
     counts_.push_back(1);
   }
   named_.resize(kept);
+}
+
+bool Writers::in_doubt(int64_t slot) const {
+  return !anywhere_.empty() || std::binary_search(doubtful_.begin(), doubtful_.end(), slot);
 }
 
 int64_t Writers::find(int64_t slot) const {

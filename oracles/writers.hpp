@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <set>
 #include <vector>
 
 #include "oracles/case_judge.hpp"
@@ -23,6 +25,10 @@ class Writers {
   const std::vector<int64_t>& named() const { return named_; }
   /// Position of a slot in named(); -1 when nobody names it.
   int64_t find(int64_t slot) const;
+  /// Whether some writer whose index is not known may name the slot: it may hold that one's value.
+  bool in_doubt(int64_t slot) const;
+  /// Slots that are in doubt, ascending; any slot may be besides (in_doubt).
+  const std::vector<int64_t>& doubtful() const { return doubtful_; }
   /// How many writers name named()[k].
   int64_t writers_of(int64_t k) const { return counts_[static_cast<size_t>(k)]; }
 
@@ -50,6 +56,10 @@ class Writers {
   Chunk writer_chunk() const;  ///< every dimension in full
   void find_axes(const FormulaRoot& root);
   void find_slots(const FormulaRoot& root);
+  void add(int64_t writer, int64_t offset);
+  void gather_slots();
+  /// The writer's index on an axis lies between these; `low > high`: anywhere.
+  void doubt(int64_t writer, __int128 low, __int128 high, int64_t extent, int64_t step);
 
   CaseState& state_;
   const Graph& graph_;
@@ -63,6 +73,9 @@ class Writers {
   std::vector<int64_t> slots_;
   std::vector<int64_t> named_;
   std::vector<int64_t> counts_;
+  std::map<int64_t, std::vector<int64_t>> possible_;  ///< by writer: slots that it may name
+  std::set<int64_t> anywhere_;                        ///< writers that may name any
+  std::vector<int64_t> doubtful_;
 };
 
 }  // namespace assay

@@ -16,9 +16,11 @@ struct Score {
   double high = 0;
   __int128 whole = 0;
   bool integral = false;
+  bool unbounded = false;  ///< any number, or NaN (rule R13)
 };
 
 bool surely_before(const Score& a, const Score& b) {
+  if (a.unbounded || b.unbounded) return false;
   if (a.shelf != b.shelf) return a.shelf > b.shelf;
   if (a.shelf != 0) return false;
   return a.integral ? a.whole > b.whole : a.low > b.high;
@@ -51,6 +53,8 @@ class Ranking {
     if (indices != nullptr) {
       judge_indices();
       if (values != nullptr) judge_chosen_values();
+    } else if (any_unbounded_) {
+      forgo();  // what may be NaN has every rank
     } else {
       judge_values_alone();
     }
@@ -66,22 +70,27 @@ class Ranking {
       return s;
     }
     const double v = line_.v(j);
+    const bool stated =
+        order_.nan == rows::NanMode::propagate || order_.nan == rows::NanMode::ignore;
+    // Of what is beyond double the limit holds for the exact score, too.
+    const double e = rows::known_error(v, line_.e(j), line_.lo(j), line_.hi(j));
+    const double below = e + line_.lo(j);
+    const double above = e + line_.hi(j);
+    exact_ = exact_ && below == 0 && above == 0;
+    if (std::isnan(below) || std::isnan(above) || (below == HUGE_VAL && above == HUGE_VAL)) {
+      s = {0, -HUGE_VAL, HUGE_VAL, 0, false, true};
+      any_unbounded_ = true;
+      bounded_ = bounded_ && stated;
+      return s;
+    }
     if (std::isnan(v)) {
       // NaN is the greatest of all numbers, or takes no part: then it comes last.
       const bool first = order_.nan == rows::NanMode::propagate && order_.largest;
       s.shelf = first ? 1 : -1;
-      const bool stated =
-          order_.nan == rows::NanMode::propagate || order_.nan == rows::NanMode::ignore;
       if (!stated && !c_.contract().policy.nan) c_.tally().ask(kAskNan);
       bounded_ = bounded_ && stated;
       return s;
     }
-    // Of what is beyond double the limit holds for the exact score, too.
-    const double e = rows::known_error(v, line_.e(j), line_.lo(j), line_.hi(j));
-    double below = e + line_.lo(j);
-    double above = e + line_.hi(j);
-    exact_ = exact_ && below == 0 && above == 0;
-    if (std::isnan(below) || std::isnan(above)) below = above = HUGE_VAL;
     // Outward: the sums round.
     const double slack = below == 0 && above == 0 ? 0 : 0x1p-50 * std::fabs(v);
     s.low = v - below - slack;
@@ -281,6 +290,7 @@ class Ranking {
   const int64_t k_;
   std::vector<Score> scores_;
   bool bounded_ = true;
+  bool any_unbounded_ = false;
   bool exact_ = true;
   const Tensor* values_ = nullptr;
   const Tensor* indices_ = nullptr;
