@@ -42,7 +42,9 @@ class FunctionValues {
     else
       std::fill_n(e, n, kInfinity);
     for (int k = 0; k < n; ++k) {
-      if (std::isfinite(e[k])) continue;
+      // Rows know little of tails that all but vanish in double.
+      const bool vanishes = e[k] > std::fabs(v[k]) * 0x1p-30;
+      if (std::isfinite(e[k]) && !vanishes) continue;
       v[k] = nearest_value(name_, x[k], y[k]);
       e[k] = exact_ || !std::isfinite(v[k]) ? 0 : std::fabs(v[k]) * 0x1p-53;
     }
@@ -60,8 +62,9 @@ double published_bound(const std::vector<rows::Accuracy>& table, double least, d
   double bound = kNan;
   for (const rows::Accuracy& row : table) {
     if (most < row.low || least > row.high) continue;
+    const double rounded = magnitude * (1 + rows::rounds_up_by(rounding.u));
     const double binade =
-        std::bit_cast<double>(std::bit_cast<uint64_t>(magnitude) & 0x7ff0000000000000u);
+        std::bit_cast<double>(std::bit_cast<uint64_t>(rounded) & 0x7ff0000000000000u);
     const double ulp = std::max(binade, rounding.min_normal) * (2 * rounding.u);
     const double k = row.slope == 0 ? row.ulps : row.ulps + std::floor(row.slope * most);
     const double own = k * ulp + row.absolute + row.relative * magnitude;
@@ -83,7 +86,8 @@ class NodeWork::FunctionBlock {
         values_(name_),
         errs_(work.errs()),
         precise_(work.evaluator_.settings().math.mode == MathMode::precise),
-        open_{work.sign_is_open(0), info.arguments == 2 && work.sign_is_open(1)} {
+        open_{work.sign_is_open(0), info.arguments == 2 && work.sign_is_open(1)},
+        computed_{is_computed(work, 0), info.arguments == 2 && is_computed(work, 1)} {
     const auto& settings = work.evaluator_.settings();
     for (const auto& row : accuracy_rows(name_, settings.arithmetic, settings.math))
       table_.push_back(accuracy_of(row));
@@ -120,7 +124,15 @@ class NodeWork::FunctionBlock {
   /// The sign of an element of the two decides the value, and is open.
   bool is_open(rows::In a, rows::In b, int k) const {
     if (info_.arguments != 2 || info_.shape != Shape::other) return false;
-    return (open_[0] && a.v[k] == 0) || (open_[1] && (b.v[k] == 0 || std::isnan(b.v[k])));
+    return (open_[0] && a.v[k] == 0) || (open_[1] && b.v[k] == 0) ||
+           (computed_[1] && std::isnan(b.v[k]));
+  }
+  static bool is_computed(const NodeWork& work, size_t which) {
+    const Node* from = &work.argument_node(which);
+    while (from->op == Op::settle)
+      from = &work.evaluator_.graph_.nodes[static_cast<size_t>(from->args[0])];
+    return from->op != Op::load && from->op != Op::gather && from->op != Op::literal &&
+           from->op != Op::named;
   }
   bool any_open(int n, rows::In a, rows::In b) const {
     for (int k = 0; k < n; ++k)
@@ -266,7 +278,7 @@ class NodeWork::FunctionBlock {
 
   /// Between what one of an argument's elements lies: the exact one, or a kernel's too.
   static Ends around(rows::In a, int k, bool of_kernel, bool open) {
-    if (open && std::isnan(a.v[k])) return {-kInfinity, kInfinity};  // copysign's
+    if (std::isnan(a.v[k])) return {-kInfinity, kInfinity};  // copysign's
     const double down = a.e[k] + (of_kernel ? a.lo[k] : 0);
     const double up = a.e[k] + (of_kernel ? a.hi[k] : 0);
     const Ends ends{moved(a.v[k], -down), moved(a.v[k], up)};
@@ -422,12 +434,14 @@ class NodeWork::FunctionBlock {
     return (normal ? 0 : std::min(most, rounding_.eta)) + rounding_.eta * rounding_.u;
   }
 
-  /// What the kernel's own function may add. Values at infinite arguments and f(0) = 0 are exact.
+  /// What the kernel's own function may add. Values at infinite arguments, but for multiples of pi / 2, and f(0) = 0 are exact.
   double own_bound(double x, double y, double v, double reach, double spread) const {
     const bool exact_argument = reach == 0;
     const bool documented = precise_ && info_.documented_at != nullptr && info_.documented_at(x, y);
     const bool known = info_.exact || (v == 0 && x == 0) || documented;
-    const bool special = (known && exact_argument) || !std::isfinite(x);
+    // pi / 2 is no floating-point number.
+    const bool limit = !std::isfinite(x) && name_ != "atan" && name_ != "atan2";
+    const bool special = (known && exact_argument) || limit;
     if (special || !errs_ || info_.shape == Shape::step) return 0;
     if (info_.exact) return rounding_.smallest > 0 ? 0 : rounding_.eta;  // flushed
     const double most = std::fabs(x) + reach;
@@ -441,7 +455,8 @@ class NodeWork::FunctionBlock {
   const FunctionValues values_;
   const bool errs_;
   const bool precise_;
-  const bool open_[2];  ///< by argument: the sign of a 0 or NaN there is nobody's promise
+  const bool open_[2];      ///< by argument: the sign of a 0 there is nobody's promise,
+  const bool computed_[2];  ///< and that of a NaN
   std::vector<rows::Accuracy> table_;
   rows::Rounding rounding_{};
   uint8_t* settled_ = nullptr;

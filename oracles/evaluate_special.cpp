@@ -37,15 +37,19 @@ void NodeWork::keep_unbounded_nan() {
   }
 }
 
-/// The order of operations decides the sign of a 0 that is computed, and nothing that of a NaN
-/// (IEEE 754-2019, 6.3): not of an operand's element, nor of a sum of squares, which is +0.
+/// The order of operations decides the sign of a 0 that is computed: not of an operand's element,
+/// nor of a sum of squares, which is +0.
 bool NodeWork::sign_is_open(size_t which) const {
   const Node* from = &argument_node(which);
-  while (from->op == Op::settle)
-    from = &evaluator_.graph_.nodes[static_cast<size_t>(from->args[0])];
+  int id = node_.args[which];
+  // The root of -0 is -0.
+  while (from->op == Op::settle || (from->op == Op::function && from->text == "sqrt")) {
+    id = from->args[0];
+    from = &evaluator_.graph_.nodes[static_cast<size_t>(id)];
+  }
   const bool moved = from->op == Op::load || from->op == Op::gather || from->op == Op::literal ||
                      from->op == Op::named;
-  return !moved && argument(which).least < 0;
+  return !moved && evaluator_.argument(id).least < 0;
 }
 
 /// Division by a computed 0: either infinity.

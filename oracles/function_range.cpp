@@ -117,7 +117,7 @@ std::optional<Ends> fmod_range(const Ends& x, const Ends& y, const PointValues& 
     least = std::min(least, std::trunc(quotient - slack));
     most = std::max(most, std::trunc(quotient + slack));
   }
-  if (least == most) return corners(x, size, values);
+  if (least == most && std::isfinite(least)) return corners(x, size, values);
   return Ends{x.low < 0 ? -std::min(size.high, -x.low) : 0,
               x.high > 0 ? std::min(size.high, x.high) : 0};
 }

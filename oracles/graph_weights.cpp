@@ -114,7 +114,9 @@ int FormulaCompiler::weighted_mean(int id, const Expr& e) {
   } else if (node(above).op == Op::sum && node(above).reduced == reduced &&
              node(above).mma_extra_bits >= 0) {
     above = unrounded(node(above).args[0], roundings);
+    int masked = -1;
     if (node(above).op == Op::where) {
+      masked = above;
       const int other = unrounded(node(above).args[2], roundings);
       if (node(other).op != Op::literal || node(other).real != 0) return id;
       above = unrounded(node(above).args[1], roundings);
@@ -122,6 +124,12 @@ int FormulaCompiler::weighted_mean(int id, const Expr& e) {
     if (node(above).op != Op::mul) return id;
     for (const size_t k : {0, 1})
       if (unrounded(node(above).args[k], roundings) == weight) averaged = node(above).args[1 - k];
+    if (masked >= 0 && averaged >= 0) {
+      // What is masked in the sum above alone, as by dropout, counts as 0 there and has its weight.
+      Node kept = node(masked);
+      kept.args = {node(masked).args[0], averaged, literal(0, e.where)};
+      averaged = put(kept, e.where);
+    }
   }
   if (averaged < 0) return id;
   Node n;

@@ -68,8 +68,8 @@ class Steps {
     const double weighted =
         h_ * u_ * (s_.magnitude + g_ * s_.deviation + (1 + g_) * away_ + beside(h_, root)) *
         outward();
-    // The mean depth of the elements is at most that of a chain.
-    const double chain = each_ * ((s_.n + 1) / 2 - 1 / s_.n);
+    // The mean depth of the elements is at most that of a chain, and of merges with nothing.
+    const double chain = each_ * ((s_.n + 1) / 2 - 1 / s_.n + merges_with_nothing());
     return std::min(weighted, chain) + underflow_;
   }
 
@@ -80,7 +80,8 @@ class Steps {
     const double n = s_.n;
     const double levels = k * u_ * (norm + g_ * root + std::sqrt(n) * beside(k, root)) * outward();
     const double chain = each_ * std::sqrt(n * n * (n + 9) / 12);
-    return std::min(levels, chain) + underflow_ * std::sqrt(n);
+    return (merges_with_nothing() > 0 ? levels : std::min(levels, chain)) +
+           underflow_ * std::sqrt(n);
   }
 
   /// Roundings of an increment of the sum of squares, in u.
@@ -89,6 +90,8 @@ class Steps {
   double quotient() const { return (division_ + 1 + counts_) * u_; }
 
  private:
+  double merges_with_nothing() const { return std::max(h_ - (s_.n - 1), 0.0); }
+
   /// Covers the terms of higher order.
   double outward() const { return (1 + 16 * g_ * h_ * u_) * rows::kOutward; }
 

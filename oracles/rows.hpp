@@ -63,6 +63,10 @@ inline double known_error(double v, double e, double lo, double hi) {
   return vast_limit(v, e, lo, hi) > 0 ? 0 : e;
 }
 
+/// A number this much (relative) below a power of two may round to it, and has its ulp: a published
+/// error is counted from the correctly rounded result (docs/judging/elementwise.md).
+constexpr double rounds_up_by(double u) { return u / 2 * (1 + 0x1p-10) + 0x1p-40; }
+
 /// Arrays that are read; never null.
 struct In {
   const double* v;

@@ -252,14 +252,14 @@ ASSAY_INLINE Vec vexp_core(Vec x) {
   return (Vec)((Mask)p + ((Mask)t << 52));
 }
 
-/// k ulps of a result of that magnitude: the larger binade counts.
+/// k ulps of a result of that magnitude: of the binade that it rounds to.
 ASSAY_INLINE Vec vpublished(Vec magnitude, Vec argument, const Accuracy& accuracy,
                             const Rounding& rounding) {
   constexpr double magic = 0x1.8p52;
   const Vec grown = accuracy.slope * argument;
   const Vec nearest = (grown + magic) - magic;
   const Vec floor = nearest > grown ? nearest - 1 : nearest;
-  const Vec ulp = vlarger(vpower_below(magnitude * (1 + 0x1p-40)), splat(rounding.min_normal)) *
+  const Vec ulp = vlarger(vpower_below(magnitude * (1 + rounds_up_by(rounding.u))), splat(rounding.min_normal)) *
                   (2 * rounding.u);
   const Vec k = accuracy.ulps + (accuracy.slope == 0 ? Vec{} : floor);
   return k * ulp + accuracy.absolute + accuracy.relative * magnitude;
