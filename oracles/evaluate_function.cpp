@@ -64,7 +64,8 @@ double published_bound(const std::vector<rows::Accuracy>& table, double least, d
     if (most < row.low || least > row.high) continue;
     const double rounded = magnitude * (1 + rows::rounds_up_by(rounding.u));
     const double binade =
-        std::bit_cast<double>(std::bit_cast<uint64_t>(rounded) & 0x7ff0000000000000u);
+        std::bit_cast<double>(std::bit_cast<uint64_t>(std::isinf(rounded) ? magnitude : rounded) &
+                              0x7ff0000000000000u);
     const double ulp = std::max(binade, rounding.min_normal) * (2 * rounding.u);
     const double k = row.slope == 0 ? row.ulps : row.ulps + std::floor(row.slope * most);
     const double own = k * ulp + row.absolute + row.relative * magnitude;

@@ -124,6 +124,18 @@ TEST(Indices, InexactScoresThatMeetAreAllAccepted) {
             std::vector<int>({3}));
 }
 
+// 4097^2 - 16785410 = -1, but 0 where the square rounds up: NaN or 0 (R13), before or behind what
+// is surely a number.
+TEST(Indices, AScoreThatMayBeNanHasAnyRank) {
+  const std::string tie = "tie = \"first\"\n";
+  for (const char* nan : {"nan = \"propagate\"", "nan = \"ignore\""})
+    EXPECT_EQ(accepted_indices(Judged("i64", kRow, "argmax(sqrt(x * x - 16785410.0), cols)",
+                                      tie + nan, {4097, 5000}),
+                               2),
+              std::vector<int>({0, 1}))
+        << nan;
+}
+
 std::vector<int> accepted_codes_of(const Judged& judged) {
   std::vector<int> out;
   for (int k = -128; k < 128; ++k)

@@ -293,6 +293,61 @@ TEST(Functions, OverflowOfDoublesIsDecided) {
     EXPECT_EQ(pair64(contract, largest, -largest, kInfinity, tier), Outcome::pass);
 }
 
+// The order of operations decides the sign of a computed 0, and nothing that of a NaN: R9, IEEE
+// 754-2019, 6.3. An operand's own sign is data.
+TEST(Functions, SignsThatAreComputedAreOpen) {
+  const Contract sign = pair_contract("f64", "copysign(1, a - b)", kPolicy);
+  for (const double equal : {3.0, kInfinity}) {
+    EXPECT_EQ(pair64(sign, equal, equal, 1), Outcome::pass) << equal;
+    EXPECT_EQ(pair64(sign, equal, equal, -1), Outcome::pass) << equal;
+    EXPECT_EQ(pair64(sign, equal, equal, 2), Outcome::mismatch) << equal;
+  }
+  EXPECT_EQ(pair64(sign, 3, 4, 1), Outcome::mismatch);
+  const Contract moved = pair_contract("f64", "copysign(a, b)", kPolicy);
+  EXPECT_EQ(pair64(moved, 2, -0.0, -2), Outcome::pass);
+  EXPECT_EQ(pair64(moved, 2, -0.0, 2), Outcome::mismatch);
+  const Contract angle = pair_contract("f64", "atan2(a - b, -1)", kPolicy);
+  EXPECT_EQ(pair64(angle, 3, 3, 0x1.921fb54442d18p+1), Outcome::pass);
+  EXPECT_EQ(pair64(angle, 3, 3, -0x1.921fb54442d18p+1), Outcome::pass);
+  EXPECT_EQ(pair64(angle, 3, 3, 4), Outcome::mismatch);
+  const Contract power = pair_contract("f64", "pow(a - b, -1)", kPolicy);
+  EXPECT_NE(pair64(power, 3, 3, kInfinity), Outcome::mismatch);
+  EXPECT_NE(pair64(power, 3, 3, -kInfinity), Outcome::mismatch);
+}
+
+// pi / 2 is no double: the product may be either neighbour of the exact one.
+TEST(Functions, ALimitThatIsNoNumberRounds) {
+  const Contract contract = pair_contract("f64", "atan(a) * b", kPolicy);
+  for (double b = 1; b < 2; b += 0x1.1p-5)
+    EXPECT_EQ(pair64(contract, kInfinity, b, 0x1.921fb54442d18p+0 * b), Outcome::pass) << b;
+}
+
+// Rows of values know these to 2^-1000 alone.
+TEST(Functions, TailsOfDoublesHaveTheirUlps) {
+  const Contract contract = pair_contract("f64", "exp2(a) + 0 * b", kPolicy);
+  for (const double a : {-1020.5, -1010.25, -1001.75}) {
+    const double v = std::exp2(a);
+    const double ulp = std::nextafter(v, 1) - v;
+    EXPECT_EQ(pair64(contract, a, 0, v + ulp), Outcome::pass) << a;
+    EXPECT_EQ(pair64(contract, a, 0, v - ulp), Outcome::pass) << a;
+    EXPECT_EQ(pair64(contract, a, 0, v + 8 * ulp), Outcome::mismatch) << a;
+  }
+}
+
+// exp(-1e-17) rounds to 1, and a figure of 1 ulp counts from there: one place above 1.
+TEST(Functions, AFigureCountsFromTheRoundedResult) {
+  const Contract contract = pair_contract("f64", "exp(a) + 0 * b", kPolicy);
+  EXPECT_EQ(pair64(contract, -1e-17, 0, 1 + 0x1p-52), Outcome::pass);
+  EXPECT_EQ(pair64(contract, -1e-17, 0, 1 + 0x1p-50), Outcome::mismatch);
+}
+
+// Of a quotient beyond double no fraction is known.
+TEST(Functions, RemaindersOfFarQuotients) {
+  const Contract contract = pair_contract("f64", "fmod(a - b, 1e-300)", kPolicy);
+  EXPECT_EQ(pair64(contract, 1e300, 1, 5e-301), Outcome::pass);
+  EXPECT_NE(pair64(contract, 1e300, 1, 2e-300), Outcome::pass);
+}
+
 // Values far below the smallest double are 0, which the last tier must be able to say.
 TEST(Functions, VanishingPowersOfDoublesAreDecided) {
   const Contract contract = pair_contract("f64", "pow(a, b)", kPolicy);

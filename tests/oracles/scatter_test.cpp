@@ -199,6 +199,25 @@ TEST(Scatter, IntegerSumsAreExact) {
   EXPECT_EQ(scatter.judge.judge(instance, unwritten).rule, "R1");
 }
 
+// w / 3 * 3 in f32 is w or next to it, so that w = 1 belongs to slot 0 or 1 and w = 2 to 1 or 2.
+TEST(Scatter, AnIndexThatMayGoEitherWayPutsItsSlotsInDoubt) {
+  const Scatter scatter(contract_of("output", "i32",
+                                    "i = \"cast(floor(w * 0.333333343 * 3.0), i32)\"\n"
+                                    "\"out[slots = i]\" = \"add(w)\""),
+                        {0, 0}, 4);
+  const Instance instance = scatter.experiment.instance();
+  const auto judged = [&](const std::vector<uint64_t>& slots) {
+    FakeRun run(instance);
+    run.set("live", 0, 2);
+    for (int64_t k = 0; k < 8; ++k) run.set("out", k, slots[static_cast<size_t>(k / 2)]);
+    return scatter.judge.judge(instance, run);
+  };
+  EXPECT_EQ(judged({0, 1, 2, 0}).outcome, Outcome::pass);
+  EXPECT_EQ(judged({1, 2, 0, 0}).outcome, Outcome::pass);
+  EXPECT_EQ(judged({1, 2, 0, 0}).no_bound, 6);
+  EXPECT_EQ(judged({0, 1, 2, 1}).rule, "R19") << "no index reaches slot 3";
+}
+
 TEST(Scatter, RealSumsAllowAnyOrderAndNoMore) {
   Scatter scatter(contract_of("inout", "f32", "\"out[slots = index]\" = \"add(x)\""), {0, 0, 0}, 1);
   auto& overrides = scatter.experiment.the_case.overrides;
