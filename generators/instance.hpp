@@ -57,10 +57,12 @@ struct Tensor {
   bool is_judged() const;   ///< output or inout
   bool is_shared() const { return shares >= 0; }
   int buffer() const { return is_shared() ? shares : position; }  ///< whose memory, by position
-  /// What it holds before a run is values, not poison: an inout operand, or one in an input's memory.
+  /// What it holds before a run is values, not poison: an inout operand, or one in an input's
+  /// memory.
   bool held_values() const { return is_shared() || spec->kind == OperandKind::inout; }
   bool is_contiguous() const;
-  std::optional<TensorAxis> axis(std::string_view dimension) const;  ///< nullopt: it has none of the name
+  std::optional<TensorAxis> axis(
+      std::string_view dimension) const;  ///< nullopt: it has none of the name
   /// Storage position (in elements from the buffer's start) of logical row-major index `linear`.
   int64_t storage_of(int64_t linear) const;
   /// The logical index at a storage position; of stride-0 dimensions, coordinate 0. nullopt:

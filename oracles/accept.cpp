@@ -71,10 +71,6 @@ Excess excess_of(DType type, const Cell& cell, const Margins& m, double lo, doub
   return x;
 }
 
-bool accepts_anything(double lo, double hi) {
-  return std::isnan(lo) || std::isnan(hi) || (std::isinf(lo) && std::isinf(hi));
-}
-
 namespace {
 
 Decision side(double margin, double error, bool closed) {

@@ -62,7 +62,7 @@ void CaseJudge::compare_integers() {
   if (from_real) return judge_codes(node);
   const Value& value = rows_.at(root_->node, chunk_);
   each_written(value, [&](int64_t place, int64_t at) {
-    const uint8_t status = value.status == nullptr ? uint8_t{kKnown} : value.status[at];
+    const uint8_t status = status_of(value, at);
     const IntegerExpectation expected = expected_integer(contract_, formula_.graph, root_->node,
                                                          output_->dtype, value.i[at], status);
     if (expected.missing_policy) ask(kAskCast);

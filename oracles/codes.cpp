@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "oracles/accept.hpp"
 #include "oracles/evaluate.hpp"
 
 namespace assay {
@@ -26,9 +27,7 @@ Score score_at(const Scores& s, int64_t j) {
 }
 
 /// The kernel may hold any number there, or NaN, whatever v is (rule R13).
-bool is_unbounded(const Score& x) {
-  return std::isnan(x.up) || std::isnan(x.down) || (x.up == HUGE_VAL && x.down == HUGE_VAL);
-}
+bool is_unbounded(const Score& x) { return accepts_anything(x.down, x.up); }
 
 /// Covers the rounding of v + reach; an exact score stays itself.
 double outward(double v, double reach) {

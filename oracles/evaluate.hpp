@@ -112,6 +112,30 @@ struct Value {
   Scratch<uint8_t> own_settled;
 };
 
+inline uint8_t status_of(const Value& x, int64_t k) {
+  return x.status == nullptr ? uint8_t{kKnown} : x.status[k];
+}
+
+/// Between which integers one lies; none: any.
+struct WideRange {
+  __int128 low = 0;
+  __int128 high = -1;
+  bool any() const { return high < low; }
+};
+
+inline WideRange range_at(const Value& x, int64_t k) {
+  const uint8_t status = status_of(x, k);
+  if (status == kKnown) return {x.i[k], x.i[k]};
+  if (status == kEither) return {0, 1};
+  return x.i_high == nullptr ? WideRange{} : WideRange{x.i[k], x.i_high[k]};
+}
+
+/// It is not known for what real operands leave open, not because it is undefined.
+inline bool leaves_open(const Value& x, int64_t k) {
+  const uint8_t status = status_of(x, k);
+  return status == kEither || (x.i_high != nullptr && status != kKnown);
+}
+
 inline double known_error(const Value& x, int64_t k) {
   return rows::known_error(x.v[k], element(x.e, k), element(x.lo, k), element(x.hi, k));
 }
@@ -140,8 +164,9 @@ struct EvaluationSettings {
 };
 
 /// Additions on the longest path of a reduction of n terms: what the contract states, at most n
-/// - 1; Welford's steps as stated (docs/judging/welford.md). Of a sum in tensor cores: their steps, and additions of the partial sums; unless stated
-/// ceil(n / k) instructions, which also covers every split into whole instructions.
+/// - 1; Welford's steps as stated (docs/judging/welford.md). Of a sum in tensor cores: their steps,
+/// and additions of the partial sums; unless stated ceil(n / k) instructions, which also covers
+/// every split into whole instructions.
 int64_t reduction_depth(const EvaluationSettings& settings, const Graph& graph, const Node& node,
                         int64_t n);
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "oracles/accept.hpp"
 #include "oracles/accuracy_table.hpp"
 #include "oracles/extrema.hpp"
 #include "oracles/function_range.hpp"
@@ -26,8 +27,7 @@ double moved(double x, double by) {
   const double sum = x + by;
   const double of_by = sum - x;
   const double lost = (x - (sum - of_by)) + (by - of_by);
-  return lost == 0 || std::isinf(sum) ? sum
-                                      : std::nextafter(sum, by < 0 ? -kInfinity : kInfinity);
+  return lost == 0 || std::isinf(sum) ? sum : std::nextafter(sum, by < 0 ? -kInfinity : kInfinity);
 }
 
 /// Values of a function over a block, each within its error.
@@ -63,9 +63,8 @@ double published_bound(const std::vector<rows::Accuracy>& table, double least, d
   for (const rows::Accuracy& row : table) {
     if (most < row.low || least > row.high) continue;
     const double rounded = magnitude * (1 + rows::rounds_up_by(rounding.u));
-    const double binade =
-        std::bit_cast<double>(std::bit_cast<uint64_t>(std::isinf(rounded) ? magnitude : rounded) &
-                              0x7ff0000000000000u);
+    const double binade = std::bit_cast<double>(
+        std::bit_cast<uint64_t>(std::isinf(rounded) ? magnitude : rounded) & 0x7ff0000000000000u);
     const double ulp = std::max(binade, rounding.min_normal) * (2 * rounding.u);
     const double k = row.slope == 0 ? row.ulps : row.ulps + std::floor(row.slope * most);
     const double own = k * ulp + row.absolute + row.relative * magnitude;
@@ -88,7 +87,7 @@ class NodeWork::FunctionBlock {
         errs_(work.errs()),
         precise_(work.evaluator_.settings().math.mode == MathMode::precise),
         open_{work.sign_is_open(0), info.arguments == 2 && work.sign_is_open(1)},
-        computed_{is_computed(work, 0), info.arguments == 2 && is_computed(work, 1)} {
+        computed_(info.arguments == 2 && work.is_computed(1)) {
     const auto& settings = work.evaluator_.settings();
     for (const auto& row : accuracy_rows(name_, settings.arithmetic, settings.math))
       table_.push_back(accuracy_of(row));
@@ -99,8 +98,8 @@ class NodeWork::FunctionBlock {
   int evaluate(int n, rows::In a, rows::In b, rows::Out o, uint8_t* settled) {
     settled_ = settled;
     values_.evaluate(n, a.v, b.v, o.v, own_);
-    const bool inexact = any_inexact(n, a) || (info_.arguments == 2 && any_inexact(n, b)) ||
-                         any_open(n, a, b);
+    const bool inexact =
+        any_inexact(n, a) || (info_.arguments == 2 && any_inexact(n, b)) || any_open(n, a, b);
     if (inexact) find_ends(n, a, b);
     int seen = 0;
     for (int k = 0; k < n; ++k) {
@@ -126,14 +125,7 @@ class NodeWork::FunctionBlock {
   bool is_open(rows::In a, rows::In b, int k) const {
     if (info_.arguments != 2 || info_.shape != Shape::other) return false;
     return (open_[0] && a.v[k] == 0) || (open_[1] && b.v[k] == 0) ||
-           (computed_[1] && std::isnan(b.v[k]));
-  }
-  static bool is_computed(const NodeWork& work, size_t which) {
-    const Node* from = &work.argument_node(which);
-    while (from->op == Op::settle)
-      from = &work.evaluator_.graph_.nodes[static_cast<size_t>(from->args[0])];
-    return from->op != Op::load && from->op != Op::gather && from->op != Op::literal &&
-           from->op != Op::named;
+           (computed_ && std::isnan(b.v[k]));
   }
   bool any_open(int n, rows::In a, rows::In b) const {
     for (int k = 0; k < n; ++k)
@@ -251,10 +243,7 @@ class NodeWork::FunctionBlock {
     return falls ? Sides{rise, fall} : Sides{fall, rise};
   }
 
-  static bool any_value(rows::In a, int k) {
-    return std::isnan(a.lo[k]) || std::isnan(a.hi[k]) ||
-           (a.lo[k] == kInfinity && a.hi[k] == kInfinity);
-  }
+  static bool any_value(rows::In a, int k) { return accepts_anything(a.lo[k], a.hi[k]); }
 
   /// Of a vast argument: between the values at its limit and at infinity, where the kernel's may
   /// be.
@@ -303,13 +292,11 @@ class NodeWork::FunctionBlock {
     const Ends none;
     const bool known = error_in(a, b, k) == 0;
     const std::optional<Ends> exact =
-        known
-            ? Ends{v - own_[k], v + own_[k]}
-            : range_over_box(name_, around(a, k, false, open_[0]),
-                             pair ? around(b, k, false, open_[1]) : none, values);
-    const std::optional<Ends> kernel =
-        range_over_box(name_, around(a, k, true, open_[0]),
-                       pair ? around(b, k, true, open_[1]) : none, values);
+        known ? Ends{v - own_[k], v + own_[k]}
+              : range_over_box(name_, around(a, k, false, open_[0]),
+                               pair ? around(b, k, false, open_[1]) : none, values);
+    const std::optional<Ends> kernel = range_over_box(
+        name_, around(a, k, true, open_[0]), pair ? around(b, k, true, open_[1]) : none, values);
     const double from_e = !exact ? kInfinity : larger(exact->high - v, v - exact->low);
     o.e[k] = (from_e + own_[k]) * rows::kOutward;
     o.lo[k] = o.hi[k] = kNan;
@@ -361,8 +348,7 @@ class NodeWork::FunctionBlock {
     o.lo[k] = own(by.down) * rows::kOutward;
     o.hi[k] = own(by.up) * rows::kOutward;
     const bool known = by.settled || is_known(name_, x);
-    if (!known || (std::isinf(o.lo[k]) && std::isinf(o.hi[k])))
-      o.lo[k] = o.hi[k] = kNan;
+    if (!known || (std::isinf(o.lo[k]) && std::isinf(o.hi[k]))) o.lo[k] = o.hi[k] = kNan;
   }
 
   /// Where no figure is published no value is either, special ones included (rule R10). NaN lies in
@@ -435,7 +421,8 @@ class NodeWork::FunctionBlock {
     return (normal ? 0 : std::min(most, rounding_.eta)) + rounding_.eta * rounding_.u;
   }
 
-  /// What the kernel's own function may add. Values at infinite arguments, but for multiples of pi / 2, and f(0) = 0 are exact.
+  /// What the kernel's own function may add. Values at infinite arguments, but for multiples of pi
+  /// / 2, and f(0) = 0 are exact.
   double own_bound(double x, double y, double v, double reach, double spread) const {
     const bool exact_argument = reach == 0;
     const bool documented = precise_ && info_.documented_at != nullptr && info_.documented_at(x, y);
@@ -456,8 +443,8 @@ class NodeWork::FunctionBlock {
   const FunctionValues values_;
   const bool errs_;
   const bool precise_;
-  const bool open_[2];      ///< by argument: the sign of a 0 there is nobody's promise,
-  const bool computed_[2];  ///< and that of a NaN
+  const bool open_[2];   ///< by argument: the sign of a 0 there is nobody's promise,
+  const bool computed_;  ///< and of a NaN that the second is
   std::vector<rows::Accuracy> table_;
   rows::Rounding rounding_{};
   uint8_t* settled_ = nullptr;

@@ -93,10 +93,6 @@ Result apply(Op op, Wide a, Wide b, Wide c) {
   }
 }
 
-uint8_t status_of(const Value& value, int64_t k) {
-  return value.status == nullptr ? uint8_t{kKnown} : value.status[k];
-}
-
 /// What an operation makes of arguments that are not known: `where`, && and || may not need them.
 uint8_t combined(Op op, const Wide* x, const uint8_t* status, size_t count) {
   const bool first_known = status[0] == kKnown;
@@ -108,20 +104,6 @@ uint8_t combined(Op op, const Wide* x, const uint8_t* status, size_t count) {
   // A doubtful condition between integers is a doubt about an integer: no bound on it is kept.
   const bool stays_boolean = op == Op::logical_and || op == Op::logical_or || op == Op::logical_not;
   return worst == kEither && !stays_boolean ? uint8_t{kUndefined} : worst;
-}
-
-/// Between which integers one lies; none: any.
-struct WideRange {
-  Wide low = 0;
-  Wide high = -1;
-  bool any() const { return high < low; }
-};
-
-WideRange range_at(const Value& x, int64_t k) {
-  const uint8_t status = status_of(x, k);
-  if (status == kKnown) return {x.i[k], x.i[k]};
-  if (status == kEither) return {0, 1};
-  return x.i_high == nullptr ? WideRange{} : WideRange{x.i[k], x.i_high[k]};
 }
 
 /// Of operations that are monotonic in each operand, or choose one.
@@ -154,10 +136,6 @@ WideRange range_of(Op op, const WideRange& a, const WideRange& b, const WideRang
   return low.defined && high.defined ? WideRange{low.value, high.value} : WideRange{};
 }
 
-bool leaves_open(const Value& x, int64_t k) {
-  return status_of(x, k) == kEither || (x.i_high != nullptr && status_of(x, k) != kKnown);
-}
-
 }  // namespace
 
 void NodeWork::integers() {
@@ -169,8 +147,7 @@ void NodeWork::integers() {
   Wide* out = out_.own_i.get(size);
   uint8_t* status = out_.own_status.get(size);
   bool all_known = true;
-  const bool ranges = a.i_high != nullptr || b.i_high != nullptr || c.i_high != nullptr ||
-                      a.status != nullptr || b.status != nullptr || c.status != nullptr;
+  const bool ranges = a.status != nullptr || b.status != nullptr || c.status != nullptr;
   Wide* high = ranges ? out_.own_i_high.get(size) : nullptr;
   bool any_open = false;
   const auto one = [&](int64_t k, int64_t ka, int64_t kb, int64_t kc) {
@@ -185,8 +162,7 @@ void NodeWork::integers() {
     high[k] = out[k] - 1;
     if (status[k] != kUndefined) return;
     any_open = any_open || leaves_open(a, ka) || leaves_open(b, kb) || leaves_open(c, kc);
-    const WideRange range =
-        range_of(node_.op, range_at(a, ka), range_at(b, kb), range_at(c, kc));
+    const WideRange range = range_of(node_.op, range_at(a, ka), range_at(b, kb), range_at(c, kc));
     if (range.any()) return;
     out[k] = range.low;
     high[k] = range.high;

@@ -279,7 +279,7 @@ void NodeWork::choice() {
   const Value& b = argument(2);
   int seen = 0;
   const auto one = [&](int64_t k, int64_t kc, int64_t ka, int64_t kb) {
-    const uint8_t status = c.status == nullptr ? uint8_t{kKnown} : c.status[kc];
+    const uint8_t status = status_of(c, kc);
     const bool first = c.i[kc] != 0;
     const Value& taken = first ? a : b;
     const int64_t kt = first ? ka : kb;

@@ -37,19 +37,29 @@ void NodeWork::keep_unbounded_nan() {
   }
 }
 
-/// The order of operations decides the sign of a 0 that is computed: not of an operand's element,
-/// nor of a sum of squares, which is +0.
-bool NodeWork::sign_is_open(size_t which) const {
-  const Node* from = &argument_node(which);
+/// Below roundings, and below square roots where these keep what is asked for.
+int NodeWork::source_of(size_t which, bool below_roots) const {
   int id = node_.args[which];
-  // The root of -0 is -0.
-  while (from->op == Op::settle || (from->op == Op::function && from->text == "sqrt")) {
-    id = from->args[0];
-    from = &evaluator_.graph_.nodes[static_cast<size_t>(id)];
-  }
-  const bool moved = from->op == Op::load || from->op == Op::gather || from->op == Op::literal ||
-                     from->op == Op::named;
-  return !moved && evaluator_.argument(id).least < 0;
+  const auto passes = [&](const Node& n) {
+    return n.op == Op::settle || (below_roots && n.op == Op::function && n.text == "sqrt");
+  };
+  while (passes(evaluator_.graph_.nodes[static_cast<size_t>(id)]))
+    id = evaluator_.graph_.nodes[static_cast<size_t>(id)].args[0];
+  return id;
+}
+
+bool NodeWork::is_computed(size_t which) const { return computes(source_of(which, false)); }
+
+bool NodeWork::computes(int id) const {
+  const Op op = evaluator_.graph_.nodes[static_cast<size_t>(id)].op;
+  return op != Op::load && op != Op::gather && op != Op::literal && op != Op::named;
+}
+
+/// The order of operations decides the sign of a 0 that is computed: not of an operand's element,
+/// nor of a sum of squares, which is +0. The root of -0 is -0.
+bool NodeWork::sign_is_open(size_t which) const {
+  const int id = source_of(which, true);
+  return computes(id) && evaluator_.argument(id).least < 0;
 }
 
 /// Division by a computed 0: either infinity.

@@ -48,7 +48,7 @@ void Explainer::explain_integer() {
   if (n.op == Op::cast && !node(n.args[0]).integral) return explain_code(n);
   const Value& value = rows_.at(root_->node, whole_);
   const int64_t k = position(value);
-  const uint8_t status = value.status == nullptr ? uint8_t{kKnown} : value.status[k];
+  const uint8_t status = status_of(value, k);
   const IntegerExpectation expected =
       expected_integer(contract_, formula_.graph, root_->node, output_.dtype, value.i[k], status);
   report_.exact = status == kKnown ? wide_text(value.i[k]) : "undefined";

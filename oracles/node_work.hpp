@@ -124,6 +124,9 @@ class NodeWork {
 
   // evaluate_special.cpp
   void keep_unbounded_nan();
+  int source_of(size_t which, bool below_roots) const;
+  bool computes(int id) const;           ///< it is no operand's element, moved
+  bool is_computed(size_t which) const;  ///< of an argument, below its roundings
   bool sign_is_open(size_t which) const;
   void free_zero_signs(size_t divisor);
   void at_most_one();

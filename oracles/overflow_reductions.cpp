@@ -19,17 +19,14 @@ void Overflows::choice(int id) {
     if (any(arg)) out.join(sets(arg)[static_cast<size_t>(k)]);
   };
   const auto one = [&](int64_t k, int64_t kc, int64_t ka, int64_t kb) {
-    const auto status_of = [kc](const Value& x) {
-      return x.status == nullptr ? uint8_t{kKnown} : x.status[kc];
-    };
     OverflowSet& out = sets(id)[static_cast<size_t>(k)];
-    const uint8_t status = status_of(c);
-    const bool same = status == status_of(wide) && c.i[kc] == wide.i[kc];
+    const uint8_t status = status_of(c, kc);
+    const bool same = status == status_of(wide, kc) && c.i[kc] == wide.i[kc];
     const bool known = same && status == kKnown;
     if (!known || c.i[kc] != 0) join_sets(out, node.args[1], ka);
     if (!known || c.i[kc] == 0) join_sets(out, node.args[2], kb);
     if (same) return;
-    if (status_of(wide) == kUndefined) out.join(OverflowSet::anything());
+    if (status_of(wide, kc) == kUndefined) out.join(OverflowSet::anything());
     out.join(element_set(a, ka));
     out.join(element_set(b, kb));
   };

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "oracles/accept.hpp"
 #include "oracles/extrema.hpp"
 #include "oracles/reducer.hpp"
 
@@ -127,8 +128,7 @@ Element Reducer::vast_extremum(const Row& row, double sign) const {
   std::vector<double> rest[4];
   for (int64_t k = 0; k < row.n; ++k) {
     const Term t = term_at(row, k);
-    const bool either = t.limit == 0 && t.below == kInfinity && t.above == kInfinity;
-    if (either || std::isnan(t.below) || std::isnan(t.above)) return kNoBound;  // NaN, perhaps
+    if (t.limit == 0 && accepts_anything(t.below, t.above)) return kNoBound;  // NaN, perhaps
     if (t.limit > 0 && sign * t.v > 0) largest = std::max(largest, t.limit);
     if (t.limit > 0 && sign * t.v < 0) nearest = std::min(nearest, t.limit);
     if (t.limit > 0) continue;

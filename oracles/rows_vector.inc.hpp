@@ -259,7 +259,8 @@ ASSAY_INLINE Vec vpublished(Vec magnitude, Vec argument, const Accuracy& accurac
   const Vec grown = accuracy.slope * argument;
   const Vec nearest = (grown + magic) - magic;
   const Vec floor = nearest > grown ? nearest - 1 : nearest;
-  const Vec ulp = vlarger(vpower_below(magnitude * (1 + rounds_up_by(rounding.u))), splat(rounding.min_normal)) *
+  const Vec ulp = vlarger(vpower_below(magnitude * (1 + rounds_up_by(rounding.u))),
+                          splat(rounding.min_normal)) *
                   (2 * rounding.u);
   const Vec k = accuracy.ulps + (accuracy.slope == 0 ? Vec{} : floor);
   return k * ulp + accuracy.absolute + accuracy.relative * magnitude;

@@ -39,12 +39,9 @@ class ScatterJudge {
         if (!rejected_.empty()) judge_again(reading);
     for (const int64_t logical : rejected_) state_.tally.wrong(output_, logical, "R17", HUGE_VAL);
     judge_untouched(state_, output_, "R18", kUnnamed, [this](int64_t logical) {
-      const int64_t slot = writers_.place(logical).first;
-      return writers_.find(slot) >= 0 || writers_.in_doubt(slot);
+      return writers_.may_be_named(writers_.place(logical).first);
     });
-    for (const std::vector<int64_t>* slots : {&writers_.named(), &writers_.doubtful()})
-      for (const int64_t slot : *slots)
-        if (slots == &writers_.doubtful() || writers_.in_doubt(slot)) forgo(slot);
+    for (const int64_t slot : writers_.doubtful()) forgo(slot);
   }
 
  private:
@@ -67,7 +64,7 @@ class ScatterJudge {
       state_.tally.judged(output_, 1);
       state_.tally.without_bound(output_, logical);
       if (state_.tally.watched(output_, logical))
-        state_.tally.note = {"R17", "anything: a correct kernel may find another index", ""};
+        state_.tally.note = {"R17", Writers::kAnything, ""};
     }
   }
 
@@ -191,7 +188,7 @@ class ScatterJudge {
   Decision decide_value(const Value& value, int64_t at, Doubt& doubt) {
     const auto accepted = [](bool yes) { return yes ? Decision::accepted : Decision::rejected; };
     if (!is_real()) {
-      const uint8_t status = value.status == nullptr ? uint8_t{kKnown} : value.status[at];
+      const uint8_t status = status_of(value, at);
       IntegerExpectation expected{status == kKnown, static_cast<uint64_t>(value.i[at])};
       if (root_.raw_node < 0)
         expected = expected_integer(state_.contract, state_.formula.graph, root_.node,

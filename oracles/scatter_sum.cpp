@@ -60,19 +60,16 @@ class ScatterSum {
       for (int64_t k = 0; k < row_; ++k)
         judge(writers_.logical(writers_.named()[slot], k),
               sums_[slot * static_cast<size_t>(row_) + static_cast<size_t>(k)]);
-    const auto named = [this](int64_t logical) {
-      return writers_.find(writers_.place(logical).first) >= 0;
-    };
     if (keeps()) {
-      judge_untouched(state_, output_, "R18", "no index names it", [&](int64_t logical) {
-        return named(logical) || writers_.in_doubt(writers_.place(logical).first);
+      judge_untouched(state_, output_, "R18", "no index names it", [this](int64_t logical) {
+        return writers_.may_be_named(writers_.place(logical).first);
       });
       for (const int64_t slot : writers_.doubtful())
         for (int64_t k = 0; k < row_; ++k)
           if (writers_.find(slot) < 0) judge(writers_.logical(slot, k), Sum{});
     } else {
       for (int64_t k = 0; k < output_.elements(); ++k)
-        if (!named(k)) judge(k, Sum{});
+        if (writers_.find(writers_.place(k).first) < 0) judge(k, Sum{});
     }
     for (const Reading& reading : other_readings(state_))
       if (!rejected_.empty()) judge_again(reading);
@@ -109,13 +106,13 @@ class ScatterSum {
       const int64_t named = writers_.find(slot);
       const Cell cell = cell_of(output_.dtype, element.bits);
       Decision decision = Decision::rejected;
-      if (named >= 0 && !was_kept(reading, state_.settings, cell.value))
-        decision =
-            assess(element.logical, sums_[static_cast<size_t>(named * row_ + k)], cell, other.flush)
-                .decision;
-      if (decision == Decision::rejected && reading.widen && named >= 0 &&
-          overflows_to(cell.value, sums_[static_cast<size_t>(named * row_ + k)]))
-        decision = Decision::accepted;
+      if (named >= 0) {
+        const Sum& sum = sums_[static_cast<size_t>(named * row_ + k)];
+        if (!was_kept(reading, state_.settings, cell.value))
+          decision = assess(element.logical, sum, cell, other.flush).decision;
+        if (decision == Decision::rejected && reading.widen && overflows_to(cell.value, sum))
+          decision = Decision::accepted;
+      }
       if (decision == Decision::rejected) left.push_back(element);
       if (decision == Decision::doubt) state_.tally.undecided(output_, element.logical);
       if (decision == Decision::accepted) accept_reading(state_, reading);
@@ -186,8 +183,7 @@ class ScatterSum {
   /// A term whose index may go either way may be one of its terms.
   void forgo(int64_t logical) {
     state_.tally.without_bound(output_, logical);
-    if (state_.tally.watched(output_, logical))
-      state_.tally.note = {"R19", "anything: a correct kernel may find another index", ""};
+    if (state_.tally.watched(output_, logical)) state_.tally.note = {"R19", Writers::kAnything, ""};
   }
 
   void judge_integer(int64_t logical, uint64_t bits, const Sum& sum) {

@@ -50,16 +50,17 @@ Chunk Writers::writer_chunk() const {
   return chunk;
 }
 
-void Writers::doubt(int64_t writer, __int128 low, __int128 high, int64_t extent, int64_t step) {
+void Writers::doubt(int64_t writer, const WideRange& range, int64_t extent, int64_t step) {
   int64_t& slot = slots_[static_cast<size_t>(writer)];
   const auto found = possible_.find(writer);
   if (slot < 0 && found == possible_.end()) return;  // it names nothing, or may name any
   const std::vector<int64_t> before =
       found == possible_.end() ? std::vector<int64_t>{slot} : found->second;
   slot = -1;
-  const __int128 first = std::max<__int128>(low, 0), last = std::min<__int128>(high, extent - 1);
+  const __int128 first = std::max<__int128>(range.low, 0);
+  const __int128 last = std::min<__int128>(range.high, extent - 1);
   const __int128 width = last < first ? 0 : last - first + 1;
-  if (high < low || width * static_cast<__int128>(before.size()) > kMostPossible) {
+  if (range.any() || width * static_cast<__int128>(before.size()) > kMostPossible) {
     anywhere_.insert(writer);
     possible_.erase(writer);
     return;
@@ -97,11 +98,8 @@ void Writers::find_slots(const FormulaRoot& root) {
     const Value& index = state_.formula.rows.at(root.scatter_indices[which], chunk);
     walk(index.grid, [&, extent = extent, step = step](int64_t writer, int64_t at) {
       auto& slot = slots_[static_cast<size_t>(writer)];
-      const uint8_t status = index.status == nullptr ? uint8_t{kKnown} : index.status[at];
-      if (status == kEither) return doubt(writer, 0, 1, extent, step);
-      if (status == kUndefined && index.i_high != nullptr)
-        return doubt(writer, index.i[at], index.i_high[at], extent, step);
-      if (status == kUndefined || index.i[at] < 0 || index.i[at] >= extent) {
+      if (leaves_open(index, at)) return doubt(writer, range_at(index, at), extent, step);
+      if (status_of(index, at) != kKnown || index.i[at] < 0 || index.i[at] >= extent) {
         slot = -1;
         possible_.erase(writer);
         anywhere_.erase(writer);
@@ -120,10 +118,6 @@ void Writers::add(int64_t writer, int64_t offset) {
 }
 
 void Writers::gather_slots() {
-  for (const auto& [writer, slots] : possible_)
-    doubtful_.insert(doubtful_.end(), slots.begin(), slots.end());
-  std::sort(doubtful_.begin(), doubtful_.end());
-  doubtful_.erase(std::unique(doubtful_.begin(), doubtful_.end()), doubtful_.end());
   for (const int64_t slot : slots_)
     if (slot >= 0) named_.push_back(slot);
   std::sort(named_.begin(), named_.end());
@@ -137,11 +131,18 @@ void Writers::gather_slots() {
     counts_.push_back(1);
   }
   named_.resize(kept);
+  if (!anywhere_.empty()) doubtful_ = named_;
+  for (const auto& [writer, slots] : possible_)
+    doubtful_.insert(doubtful_.end(), slots.begin(), slots.end());
+  std::sort(doubtful_.begin(), doubtful_.end());
+  doubtful_.erase(std::unique(doubtful_.begin(), doubtful_.end()), doubtful_.end());
 }
 
 bool Writers::in_doubt(int64_t slot) const {
   return !anywhere_.empty() || std::binary_search(doubtful_.begin(), doubtful_.end(), slot);
 }
+
+bool Writers::may_be_named(int64_t slot) const { return find(slot) >= 0 || in_doubt(slot); }
 
 int64_t Writers::find(int64_t slot) const {
   const auto found = std::lower_bound(named_.begin(), named_.end(), slot);

@@ -16,6 +16,9 @@ namespace assay {
 /// slot's *row*.
 class Writers {
  public:
+  /// What an explanation accepts of a slot in doubt.
+  static constexpr const char* kAnything = "anything: a correct kernel may find another index";
+
   Writers(CaseState& state, const FormulaRoot& root, const Tensor& output);
 
   int64_t count() const { return static_cast<int64_t>(slots_.size()); }
@@ -27,7 +30,9 @@ class Writers {
   int64_t find(int64_t slot) const;
   /// Whether some writer whose index is not known may name the slot: it may hold that one's value.
   bool in_doubt(int64_t slot) const;
-  /// Slots that are in doubt, ascending; any slot may be besides (in_doubt).
+  bool may_be_named(int64_t slot) const;
+  /// Slots in doubt that some writer names or is known to reach, ascending; any slot may be in
+  /// doubt besides (in_doubt).
   const std::vector<int64_t>& doubtful() const { return doubtful_; }
   /// How many writers name named()[k].
   int64_t writers_of(int64_t k) const { return counts_[static_cast<size_t>(k)]; }
@@ -58,8 +63,8 @@ class Writers {
   void find_slots(const FormulaRoot& root);
   void add(int64_t writer, int64_t offset);
   void gather_slots();
-  /// The writer's index on an axis lies between these; `low > high`: anywhere.
-  void doubt(int64_t writer, __int128 low, __int128 high, int64_t extent, int64_t step);
+  /// The writer's index on an axis lies in the range.
+  void doubt(int64_t writer, const WideRange& range, int64_t extent, int64_t step);
 
   CaseState& state_;
   const Graph& graph_;

@@ -24,16 +24,7 @@ __global__ void __launch_bounds__(BLOCK)
   constexpr int V = 16 / sizeof(T);
   const int whole = aligned16(x) ? classes / V * V : 0;
 
-  float m = -INFINITY;
-#pragma unroll 1
-  for (int i = threadIdx.x * V; i < whole; i += BLOCK * V) {
-    const Vector<T, V> v = load<V>(x + i);
-#pragma unroll
-    for (int j = 0; j < V; ++j) m = fmaxf(m, to_float(v.at[j]));
-  }
-#pragma unroll 1
-  for (int i = whole + threadIdx.x; i < classes; i += BLOCK) m = fmaxf(m, to_float(x[i]));
-  m = block_reduce<BLOCK>(m, Max(), maxima);
+  const float m = block_reduce<BLOCK>(thread_max<BLOCK, V>(x, whole, classes), Max(), maxima);
 
   float sum = 0.0f;
   float shifted = 0.0f;  // of x - m, or x, over all classes: smoothing needs their mean

@@ -5,15 +5,6 @@
 // of its own sum.
 #include "device_helpers.cuh"
 
-__device__ inline float warp_scan(float v) {
-#pragma unroll
-  for (int lane = 1; lane < 32; lane *= 2) {
-    const float before = __shfl_up_sync(0xffffffffu, v, lane);
-    if (threadIdx.x % 32 >= lane) v += before;
-  }
-  return v;
-}
-
 template <typename T, int BLOCK, bool REVERSED = false, bool EXCLUSIVE = false>
 __global__ void __launch_bounds__(BLOCK) cumsum(T* y, const T* x, int64_t x_stride, int cols) {
   constexpr int kWarps = BLOCK / 32;

@@ -93,6 +93,33 @@ __device__ inline float sum_in_pairs(float (&terms)[N]) {
   return terms[0];
 }
 
+/// Sum of what the lanes up to this one hold.
+template <typename T>
+__device__ inline T warp_scan(T v) {
+#pragma unroll
+  for (int lane = 1; lane < 32; lane *= 2) {
+    const T before = __shfl_up_sync(0xffffffffu, v, lane);
+    if (threadIdx.x % 32 >= lane) v += before;
+  }
+  return v;
+}
+
+/// The largest of the elements that one of BLOCK threads meets in a row of n, the first `whole` of
+/// them V at a time. NaN is no element.
+template <int BLOCK, int V, typename T>
+__device__ inline float thread_max(const T* x, int whole, int n) {
+  float m = -INFINITY;
+#pragma unroll 1
+  for (int i = threadIdx.x * V; i < whole; i += BLOCK * V) {
+    const Vector<T, V> v = load<V>(x + i);
+#pragma unroll
+    for (int j = 0; j < V; ++j) m = fmaxf(m, to_float(v.at[j]));
+  }
+#pragma unroll 1
+  for (int i = whole + threadIdx.x; i < n; i += BLOCK) m = fmaxf(m, to_float(x[i]));
+  return m;
+}
+
 template <typename Op>
 __device__ inline float warp_reduce(float v, Op op) {
 #pragma unroll

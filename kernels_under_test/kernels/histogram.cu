@@ -2,18 +2,12 @@
 // counts. With SHARED, a block counts in shared memory and adds what it has at the end; otherwise
 // every element is an atomic of its own. Values are read 16 bytes at a time where they start on 16
 // bytes.
-#include <cstdint>
+#include "device_helpers.cuh"
 
 __global__ void clear(int32_t* counts, int bins) {
   const int bin = blockIdx.x * blockDim.x + threadIdx.x;
   if (bin < bins) counts[bin] = 0;
 }
-
-template <typename Index>
-struct alignas(16) Pack {
-  static constexpr int kSize = 16 / sizeof(Index);
-  Index at[kSize];
-};
 
 template <typename Index, int BLOCK, int SHARED>
 __global__ void __launch_bounds__(BLOCK)
@@ -26,13 +20,13 @@ __global__ void __launch_bounds__(BLOCK)
   const auto count = [&](Index bin) {
     if (bin >= 0 && bin < bins) atomicAdd((SHARED ? local : counts) + bin, 1);
   };
-  constexpr int V = Pack<Index>::kSize;
-  const int64_t whole = reinterpret_cast<uintptr_t>(x) % 16 == 0 ? n / V * V : 0;
+  constexpr int V = 16 / sizeof(Index);
+  const int64_t whole = aligned16(x) ? n / V * V : 0;
   const int64_t thread = int64_t{blockIdx.x} * BLOCK + threadIdx.x;
   const int64_t threads = int64_t{gridDim.x} * BLOCK;
 #pragma unroll 1
   for (int64_t i = thread * V; i < whole; i += threads * V) {
-    const Pack<Index> v = *reinterpret_cast<const Pack<Index>*>(x + i);
+    const Vector<Index, V> v = load<V>(x + i);
 #pragma unroll
     for (int j = 0; j < V; ++j) count(v.at[j]);
   }

@@ -3,17 +3,7 @@
 // memory and fills, 16 bytes at a time where the list starts on 16 bytes; its first warp places the
 // experts by scans of their blocks. The second lets every position take a place in its expert's
 // list, in any order.
-#include <cstdint>
-
-/// Sum of what the lanes up to this one hold.
-__device__ inline int warp_scan(int v) {
-#pragma unroll
-  for (int lane = 1; lane < 32; lane *= 2) {
-    const int before = __shfl_up_sync(0xffffffffu, v, lane);
-    if (threadIdx.x % 32 >= lane) v += before;
-  }
-  return v;
-}
+#include "device_helpers.cuh"
 
 template <int THREADS>
 __global__ void __launch_bounds__(THREADS)
@@ -23,7 +13,7 @@ __global__ void __launch_bounds__(THREADS)
   extern __shared__ int32_t counts[];
 #pragma unroll 1
   for (int e = threadIdx.x; e < experts; e += THREADS) counts[e] = 0;
-  const int whole = reinterpret_cast<uintptr_t>(sorted_ids) % 16 == 0 ? capacity / 4 * 4 : 0;
+  const int whole = aligned16(sorted_ids) ? capacity / 4 * 4 : 0;
 #pragma unroll 1
   for (int i = threadIdx.x * 4; i < whole; i += THREADS * 4)
     *reinterpret_cast<int4*>(sorted_ids + i) = make_int4(numel, numel, numel, numel);

@@ -77,7 +77,7 @@ class Ranking {
     const double below = e + line_.lo(j);
     const double above = e + line_.hi(j);
     exact_ = exact_ && below == 0 && above == 0;
-    if (std::isnan(below) || std::isnan(above) || (below == HUGE_VAL && above == HUGE_VAL)) {
+    if (accepts_anything(below, above)) {
       s = {0, -HUGE_VAL, HUGE_VAL, 0, false, true};
       any_unbounded_ = true;
       bounded_ = bounded_ && stated;
