@@ -169,6 +169,7 @@ struct Accuracy {
   ExprPtr online;  ///< block length of an online softmax; null: not online
   VarianceForm variance = VarianceForm::two_pass;
   std::string weak_reason;  ///< why more than 20 % weakly judged elements are right here
+  bool states_accumulate = false;  ///< `accumulate` is the contract's word, not the default
 };
 
 enum class NanPolicy { propagate, ignore, exclude };

@@ -245,7 +245,7 @@ void read_accuracy(const TomlValue& value, Contract& contract) {
                           {"accumulate", "math", "depth", "mma", "exp", "online", "variance",
                            "weak_reason", "peer_ratio"});
   Accuracy& accuracy = contract.accuracy;
-  if (const TomlValue* accumulate = table.find("accumulate"))
+  if (const TomlValue* accumulate = table.find("accumulate")) {
     accuracy.accumulate = expect_choice<DType>(*accumulate, "'accumulate'",
                                                {{"f64", DType::f64},
                                                 {"f32", DType::f32},
@@ -253,6 +253,8 @@ void read_accuracy(const TomlValue& value, Contract& contract) {
                                                 {"bf16", DType::bf16},
                                                 {"i64", DType::i64},
                                                 {"i32", DType::i32}});
+    accuracy.states_accumulate = is_floating(accuracy.accumulate);
+  }
   if (const TomlValue* math = table.find("math"))
     accuracy.math = expect_choice<MathMode>(
         *math, "'math'",

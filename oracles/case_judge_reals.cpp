@@ -375,7 +375,7 @@ std::vector<CaseJudge::Open> CaseJudge::judge_again(const std::vector<Open>& rej
     Decision decision = Decision::rejected;
     const bool follows = overflows != nullptr && !kept &&
                          follows_overflow(*overflows, open.at, *root_, output_->dtype, got);
-    if (follows && tells_alone(wide.v, wide.e)) {
+    if (follows && tells_alone((*overflows)[static_cast<size_t>(open.at)], got, wide.v, wide.e)) {
       decision = Decision::accepted;
     } else if (differs) {
       decision = decided(got, margins_of(got, wide.v, wide.e, wide.lo, wide.hi), wide);

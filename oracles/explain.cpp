@@ -243,12 +243,12 @@ std::string Explainer::overflow_text(int64_t k) {
   if (sets.empty()) return "";
   const OverflowSet& set = sets[static_cast<size_t>(k)];
   const Value& value = rows_.at(root_->node, whole_);
-  const bool alone = tells_alone(value.v[k], element(value.e, k));
+  const bool known = is_well_known(value.v[k], element(value.e, k));
   std::string text;
-  if (alone && set.reals()) text += " or " + interval_text(set.low, set.high);
+  if (known && set.reals()) text += " or " + interval_text(set.low, set.high);
   if (set.up) text += " or inf";
   if (set.down) text += " or -inf";
-  if (alone && set.nan) text += " or NaN";
+  if (set.nan && (known || set.tells(OverflowSet::kNan))) text += " or NaN";
   return text.empty() ? "" : text + " after an overflow (R7)";
 }
 

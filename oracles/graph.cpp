@@ -60,7 +60,9 @@ void FormulaCompiler::add_limits() {
     if (line.scatter.empty()) lines_[line.name] = id;
     for (FormulaRoot& root : graph_.roots) {
       const DType type = resolve_dtype(contract_.args[static_cast<size_t>(root.operand)], variant_);
-      if (root.output != line.name || root.scatters || !is_floating(type)) continue;
+      if (root.output != line.name || root.accumulates || !is_floating(type)) continue;
+      // Several lines may write one output by index.
+      if (root.scatters && root.line != to_text(*line.expr)) continue;
       const int limits = output_value(id, type, *line.expr);
       if (limits != root.node) root.limits = limits;
     }
@@ -83,20 +85,61 @@ void FormulaCompiler::add_relation(int oracle) {
   graph_.relations.push_back(std::move(root));
 }
 
-ArithmeticTypes arithmetic_types(const Accuracy& accuracy, bool has_f64) {
-  if (has_f64) return {DType::f64, DType::f64};
+namespace {
+
+bool is_named(const Expr& expr, const std::string& name) {
+  const std::vector<std::string> all = names_in(expr);
+  return std::find(all.begin(), all.end(), name) != all.end();
+}
+
+/// `total.before + sum(...)`: what a sum starts from is its own, and no operand of all else.
+bool is_start_of_sum(const Expr& expr, const std::string& name) {
+  if (expr.kind != Expr::Kind::binary || expr.text != "+") return false;
+  const auto is_start = [&name](const Expr& e) {
+    return e.kind == Expr::Kind::member && e.operands[0]->text == name;
+  };
+  const auto is_sum = [&name](const Expr& e) {
+    return e.kind == Expr::Kind::call && e.text == "sum" && !is_named(e, name);
+  };
+  const Expr& a = *expr.operands[0];
+  const Expr& b = *expr.operands[1];
+  return (is_start(a) && is_sum(b)) || (is_sum(a) && is_start(b));
+}
+
+/// Values of an operand enter the formula or a relation: it may be an input and is named there.
+bool is_read(const Contract& contract, const OperandSpec& operand) {
+  if (operand.kind != OperandKind::input && operand.kind != OperandKind::inout) return false;
+  const auto reads = [&operand](const ExprPtr& expr) {
+    return expr != nullptr && is_named(*expr, operand.name) &&
+           !is_start_of_sum(*expr, operand.name);
+  };
+  return std::any_of(contract.formula.begin(), contract.formula.end(),
+                     [&](const FormulaLine& line) { return reads(line.expr); }) ||
+         std::any_of(contract.oracles.begin(), contract.oracles.end(), [&](const OracleSpec& spec) {
+           return std::any_of(spec.roles.begin(), spec.roles.end(),
+                              [&](const OracleRole& role) { return reads(role.expr); });
+         });
+}
+
+}  // namespace
+
+ArithmeticTypes arithmetic_types(const Contract& contract,
+                                 const std::function<DType(const OperandSpec&)>& type_of) {
+  const bool reads_f64 =
+      std::any_of(contract.args.begin(), contract.args.end(), [&](const OperandSpec& operand) {
+        return is_read(contract, operand) && type_of(operand) == DType::f64;
+      });
+  const Accuracy& accuracy = contract.accuracy;
   // i32 and i64 speak of sums of integers, which are exact.
-  const DType sums = is_floating(accuracy.accumulate) ? accuracy.accumulate : DType::f32;
-  return {sums, sums == DType::f64 ? DType::f32 : sums};
+  if (!accuracy.states_accumulate)
+    return reads_f64 ? ArithmeticTypes{DType::f64, DType::f64} : ArithmeticTypes{};
+  const bool narrows = accuracy.accumulate == DType::f64 && !reads_f64;
+  return {accuracy.accumulate, narrows ? DType::f32 : accuracy.accumulate};
 }
 
 ArithmeticTypes FormulaCompiler::types() const {
-  const bool has_f64 =
-      std::any_of(contract_.args.begin(), contract_.args.end(), [this](const OperandSpec& operand) {
-        return operand.kind != OperandKind::scalar &&
-               resolve_dtype(operand, variant_) == DType::f64;
-      });
-  return arithmetic_types(contract_.accuracy, has_f64);
+  return arithmetic_types(
+      contract_, [this](const OperandSpec& operand) { return resolve_dtype(operand, variant_); });
 }
 
 void FormulaCompiler::fail(const Expr& at, const std::string& message) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -114,8 +115,10 @@ struct ArithmeticTypes {
   DType sums = DType::f32;    ///< partial sums
   DType others = DType::f32;  ///< all else: the coarser where a contract leaves a choice
 };
-/// `has_f64`: some operand of the variant is f64.
-ArithmeticTypes arithmetic_types(const Accuracy& accuracy, bool has_f64);
+/// The contract's word on `accumulate`. Without it f64 where the formula reads an f64 operand, f32
+/// otherwise: an f64 workspace or total says how wide some sum is, not what all else is computed in.
+ArithmeticTypes arithmetic_types(const Contract& contract,
+                                 const std::function<DType(const OperandSpec&)>& type_of);
 
 /// What one output must equal.
 struct FormulaRoot {

@@ -99,7 +99,8 @@ int FormulaCompiler::compile_gather(const Expr& e) {
   const std::string& name = base.kind == Expr::Kind::member ? base.operands[0]->text : base.text;
   const OperandSpec* operand = contract_.find_operand(name);
   if (operand == nullptr || operand->kind == OperandKind::scalar)
-    fail(base, "a gather reads an operand; '" + name + "' is none");
+    fail(base, "a gather reads an operand, and '" + name +
+                   "' is none: gather from the operands it is made of");
   Node n;
   n.op = Op::gather;
   n.operand = operand_position(*operand);

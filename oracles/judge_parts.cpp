@@ -10,11 +10,9 @@ namespace assay {
 namespace {
 
 ArithmeticTypes types_of(const Contract& contract, const Instance& instance) {
-  const auto& all = instance.tensors;
-  const bool has_f64 = std::any_of(all.begin(), all.end(), [](const Tensor& tensor) {
-    return !tensor.is_scalar() && tensor.dtype == DType::f64;
+  return arithmetic_types(contract, [&](const OperandSpec& operand) {
+    return instance.tensors[static_cast<size_t>(&operand - contract.args.data())].dtype;
   });
-  return arithmetic_types(contract.accuracy, has_f64);
 }
 
 rows::NanMode nan_mode(const Policy& policy) {

@@ -234,6 +234,16 @@ void Overflows::one_combination(int id, const std::vector<Argument>& arguments,
   if (first == result.size()) return;
   for (size_t a = 0; a < arguments.size(); ++a)
     place(arguments[a], chosen[a], arrays_[static_cast<size_t>(arguments[a].node)]);
+  // An infinity or NaN of an argument that only stands for what is not known tells nothing.
+  const auto follows = [&](size_t k) {
+    for (size_t a = 0; a < arguments.size(); ++a) {
+      const OverflowSet& set = (*arguments[a].sets)[static_cast<size_t>(arguments[a].at[k])];
+      if (chosen[a] == kUp && !set.tells(OverflowSet::kUp)) return false;
+      if (chosen[a] == kDown && !set.tells(OverflowSet::kDown)) return false;
+      if (chosen[a] == kNan && !set.tells(OverflowSet::kNan)) return false;
+    }
+    return true;
+  };
   const bool none = std::all_of(chosen.begin(), chosen.end(), [](Part p) { return p == kWithout; });
   Value kept;
   Value wide;
@@ -242,10 +252,12 @@ void Overflows::one_combination(int id, const std::vector<Argument>& arguments,
   for (size_t k = first; k < result.size(); ++k) {
     if (!taken(k)) continue;
     const auto at = static_cast<int64_t>(k);
-    if (!none) result[k].join(element_set(kept, at));
-    result[k].join(overflow_of(kept.v[at], element(kept.e, at), deviations(kept, at),
-                               deviations(wide, at),
-                               graph_.nodes[static_cast<size_t>(id)].op == Op::prescaled));
+    OverflowSet made =
+        overflow_of(kept.v[at], element(kept.e, at), deviations(kept, at), deviations(wide, at),
+                    graph_.nodes[static_cast<size_t>(id)].op == Op::prescaled);
+    if (!none) made.join(element_set(kept, at));
+    if (!follows(k)) made.told = 0;
+    result[k].join(made);
   }
 }
 

@@ -67,7 +67,7 @@ struct Endless {
   double above = 0;
 
   void add(const OverflowSet& term) {
-    met.join({HUGE_VAL, -HUGE_VAL, term.up, term.down, term.nan});
+    met.join(term.flags());
     reals = reals && term.reals();
     far_low = std::max(far_low, term.low);
     far_high = std::min(far_high, term.high);
@@ -77,9 +77,9 @@ struct Endless {
   /// `finite`: what partial sums of finite terms make.
   OverflowSet total(const OverflowSet& finite, double divisor, bool rounds_little) const {
     OverflowSet out = met;
-    out.up |= finite.up;
-    out.down |= finite.down;
-    out.nan |= finite.nan || (out.up && out.down);
+    out.join(finite.flags());
+    if (out.up && out.down)
+      out.add_nan(out.tells(OverflowSet::kUp) && out.tells(OverflowSet::kDown));
     if (!reals) return out;
     const bool grows = rounds_little && far_low >= 1 && below <= far_low / 4;
     const bool falls = rounds_little && far_high <= -1 && above <= -far_high / 4;
@@ -141,7 +141,7 @@ void Overflows::sum(int id) {
   each_term(before.grid, reduced, a.grid, [&](size_t k, int64_t term) {
     const OverflowSet& set = terms[static_cast<size_t>(term)];
     moved[k] = moved[k] || set.reals();
-    seen[k].join({HUGE_VAL, -HUGE_VAL, set.up, set.down, set.nan});
+    seen[k].join(set.flags());
     const OverflowSet own = element_set(a, term);
     infinite[k] = infinite[k] || own.up || own.down || own.nan;
     OverflowSet all = own;
@@ -163,8 +163,11 @@ void Overflows::sum(int id) {
       out.join(overflow_of(kept.v[at], element(kept.e, at), deviations(kept, at),
                            deviations(wide, at), true));
     }
-    out.nan |= (seen[k].up && (seen[k].down || out.down)) || (seen[k].down && out.up);
+    OverflowSet met = out.flags();
+    met.join(seen[k]);
+    const bool meet = (seen[k].up && met.down) || (seen[k].down && met.up);
     out.join(seen[k]);
+    if (meet) out.add_nan(met.tells(OverflowSet::kUp) && met.tells(OverflowSet::kDown));
   }
   each_term(before.grid, reduced, a.grid, [&](size_t k, int64_t term) {
     OverflowSet all = element_set(a, term);
@@ -182,11 +185,13 @@ void Overflows::variance(int id) {
   if (!any(from)) return;
   std::vector<OverflowSet>& result = sets(id);
   std::vector<bool> special(result.size(), false);
+  std::vector<bool> follows(result.size(), false);
   std::vector<bool> moved(result.size(), false);
   each_term(plain(id).grid, grid_of(node.reduced, chunk_), plain(from).grid,
             [&](size_t k, int64_t term) {
               const OverflowSet& set = sets(from)[static_cast<size_t>(term)];
               special[k] = special[k] || set.up || set.down || set.nan;
+              follows[k] = follows[k] || set.told != 0;
               moved[k] = moved[k] || set.reals();
             });
   const bool clamps = settings_.variance == VarianceForm::one_pass;
@@ -197,7 +202,7 @@ void Overflows::variance(int id) {
       continue;
     }
     result[k] = moved[k] ? OverflowSet::anything() : OverflowSet{};
-    result[k].nan = true;
+    result[k].add_nan(follows[k]);
     if (clamps) result[k].join({0, 0});
   }
 }
@@ -213,7 +218,9 @@ void Overflows::extremum(int id) {
     double least = -HUGE_VAL;  ///< of the largest term
     double most = -HUGE_VAL;
     bool up = false;
+    bool told_up = false;
     bool nan = false;
+    bool told_nan = false;
     bool surely_nan = false;
     bool some = false;  ///< a term has overflowed
   };
@@ -227,6 +234,8 @@ void Overflows::extremum(int id) {
     e.some = e.some || !set.empty();
     e.up = e.up || all.up;
     e.nan = e.nan || all.nan;
+    e.told_nan = e.told_nan || all.tells(OverflowSet::kNan);
+    e.told_up = e.told_up || all.tells(OverflowSet::kUp);
     e.surely_nan = e.surely_nan || (all.nan && !all.reals() && !all.up && !all.down);
     const double low = all.down || all.nan ? -HUGE_VAL : all.reals() ? all.low : HUGE_VAL;
     const double high = all.reals() ? all.high : -HUGE_VAL;
@@ -240,10 +249,12 @@ void Overflows::extremum(int id) {
     if (e.least <= e.most) out.low = e.least, out.high = e.most;
     out.up = e.up;
     out.down = e.least == -HUGE_VAL;
-    out.nan = e.nan && settings_.nan == rows::NanMode::propagate;
+    if (e.told_up) out.told |= OverflowSet::kUp;
+    if (e.nan && settings_.nan == rows::NanMode::propagate) out.add_nan(e.told_nan);
     if (e.nan && settings_.nan != rows::NanMode::propagate) out = OverflowSet::anything();
     if (e.surely_nan && settings_.nan == rows::NanMode::propagate)
-      out = {HUGE_VAL, -HUGE_VAL, false, false, true};
+      out = {HUGE_VAL, -HUGE_VAL, false,
+             false,    true,      static_cast<uint8_t>(out.told & OverflowSet::kNan)};
     result[k] = smallest ? out.negated() : out;
   }
 }

@@ -34,6 +34,7 @@ class ScatterJudge {
                         });
     for (const Doubt& doubt : doubts_) settle(doubt);
     for (const auto& [logical, shared] : shared_) conclude(logical, shared);
+    if (root_.limits >= 0 && !rejected_.empty()) accept_limits();
     if (root_.raw_node < 0)
       for (const Reading& reading : other_readings(state_))
         if (!rejected_.empty()) judge_again(reading);
@@ -116,7 +117,7 @@ class ScatterJudge {
 
   void settle(const Doubt& doubt) {
     const bool shared = shared_.contains(doubt.logical);
-    const Decision decision = decide_doubt(doubt);
+    const Decision decision = decide_doubt(doubt, root_.node);
     if (decision != Decision::doubt)
       return count(doubt.logical, shared, decision == Decision::accepted);
     if (shared)
@@ -135,6 +136,26 @@ class ScatterJudge {
 
   void wrong(int64_t logical) { rejected_.insert(logical); }
 
+  /// Takes from `rejected_` what some writer gives in the limits of its definition (rule R5).
+  void accept_limits() {
+    const Verdict counts = state_.tally.verdict;
+    std::set<int64_t> accepted;
+    writers_.each_value(root_.limits,
+                        [&](const Value& value, int64_t writer, int64_t k, int64_t at) {
+                          const int64_t logical = writers_.logical(writers_.slot(writer), k);
+                          if (!rejected_.contains(logical) || accepted.contains(logical)) return;
+                          if (accepts_anything(element(value.lo, at), element(value.hi, at)))
+                            return;
+                          Doubt doubt{writer, k, logical, 0, 0, *written_bits(logical)};
+                          Decision decision = decide_value(value, at, doubt);
+                          if (decision == Decision::doubt)
+                            decision = decide_doubt(doubt, root_.limits);
+                          if (decision == Decision::accepted) accepted.insert(logical);
+                        });
+    state_.tally.verdict = counts;
+    for (const int64_t logical : accepted) rejected_.erase(logical);
+  }
+
   /// Keeps of `rejected_` what no writer gives in this reading either.
   void judge_again(const Reading& reading) {
     state_.formula.rows.restart(settings_in(reading, state_.settings));
@@ -148,6 +169,10 @@ class ScatterJudge {
       if (is_floating(output_.dtype) &&
           was_kept(reading, state_.settings, cell_of(doubt.bits).value))
         return;
+      if (overflow_tells(reading, value, at, doubt)) {
+        accepted.insert(logical);
+        return;
+      }
       const Decision decision = decide_value(value, at, doubt);
       if (decision == Decision::doubt) doubts.push_back(doubt);
       if (decision == Decision::accepted && follows(reading, doubt)) accepted.insert(logical);
@@ -156,7 +181,7 @@ class ScatterJudge {
     std::set<int64_t> open;
     for (const Doubt& doubt : doubts) {
       if (accepted.contains(doubt.logical)) continue;
-      const Decision decision = decide_doubt(doubt);
+      const Decision decision = decide_doubt(doubt, root_.node);
       if (decision == Decision::accepted && follows(reading, doubt)) accepted.insert(doubt.logical);
       if (decision == Decision::doubt) open.insert(doubt.logical);
     }
@@ -176,12 +201,21 @@ class ScatterJudge {
     return follows_overflow(sets, 0, root_, output_.dtype, cell_of(doubt.bits));
   }
 
+  /// What follows needs no widened interval to hold it, which knows no NaN.
+  bool overflow_tells(const Reading& reading, const Value& value, int64_t at, const Doubt& doubt) {
+    if (!reading.widen || !is_real()) return false;
+    const auto& sets = overflow_sets(state_, root_.node, writers_.single(doubt.writer, doubt.k));
+    const Cell cell = cell_of(doubt.bits);
+    return follows_overflow(sets, 0, root_, output_.dtype, cell) &&
+           tells_alone(sets[0], cell, value.v[at], element(value.e, at));
+  }
+
   Cell cell_of(uint64_t bits) const {
     return output_cell(root_, output_.dtype, bits, state_.formula.rows.settings());
   }
 
-  Decision decide_doubt(const Doubt& doubt) {
-    return decide_higher(state_, root_.node, root_.saturates, output_.dtype, cell_of(doubt.bits),
+  Decision decide_doubt(const Doubt& doubt, int node) {
+    return decide_higher(state_, node, root_.saturates, output_.dtype, cell_of(doubt.bits),
                          writers_.single(doubt.writer, doubt.k), doubt.lo, doubt.hi);
   }
 

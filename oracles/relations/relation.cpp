@@ -176,14 +176,17 @@ Decision RelationCase::decide_element(const Tensor& output, uint64_t bits, const
                                                              : Decision::rejected;
   const Cell cell = cell_of(output.dtype, bits);
   if (was_kept(reading_, state_.settings, cell.value)) return Decision::rejected;
-  const Decision decision =
-      decide(output.dtype, cell, margins_of(cell, line.v(j), line.e(j), line.lo(j), line.hi(j)),
-             line.lo(j), line.hi(j));
-  if (!reading_.widen || decision == Decision::rejected) return decision;
+  const auto decision = [&] {
+    return decide(output.dtype, cell,
+                  margins_of(cell, line.v(j), line.e(j), line.lo(j), line.hi(j)), line.lo(j),
+                  line.hi(j));
+  };
+  if (!reading_.widen) return decision();
   const auto& sets = overflow_sets(state_, line.node, *line.chunk);
-  const bool follows = !sets.empty() && holds(sets[static_cast<size_t>(line.base + line.step * j)],
-                                              output.dtype, cell, false);
-  return follows ? decision : Decision::rejected;
+  if (sets.empty()) return Decision::rejected;
+  const OverflowSet& set = sets[static_cast<size_t>(line.base + line.step * j)];
+  if (!holds(set, output.dtype, cell, false)) return Decision::rejected;
+  return tells_alone(set, cell, line.v(j), line.e(j)) ? Decision::accepted : decision();
 }
 
 namespace {

@@ -180,5 +180,29 @@ TEST(AfterOverflow, AnEmptyRowOverMaskedValuesThatAreNotFinite) {
   EXPECT_EQ(Pairs("f32", mean, {1, -1}, {NAN, 1}, zero)({0, 0}), Outcome::mismatch);
 }
 
+// Both sides infinite where the exact value all but cancels: the first tier barely knows it, and
+// NaN, or the infinity of a kernel that contracts, is right all the same.
+TEST(AfterOverflow, NanOfADifferenceThatCancels) {
+  const double infinity = INFINITY;
+  for (const double at : {90.0, 100.0, 700.0}) {
+    EXPECT_EQ(Pairs("f32", "max(exp(a) - exp(b), 0)", {at}, {at})({NAN}), Outcome::pass) << at;
+    EXPECT_EQ(Pairs("f32", "max(exp(a) - exp(b), 0)", {at}, {at})({0}), Outcome::pass) << at;
+    EXPECT_EQ(Pairs("f32", "exp(a) - exp(b)", {at}, {at}, kSafe)({NAN}), Outcome::mismatch) << at;
+  }
+  for (const double got : {static_cast<double>(NAN), infinity, -infinity, 0.0})
+    EXPECT_EQ(Pairs("f32", "a * a - b * b", {1e30}, {1e30})({got}), Outcome::pass) << got;
+  EXPECT_EQ(Pairs("f32", "max(exp(a) - exp(b), 0)", {80}, {80})({NAN}), Outcome::mismatch);
+  EXPECT_EQ(Pairs("f32", "a * a - b * b", {1e10}, {1e10})({NAN}), Outcome::mismatch);
+  EXPECT_EQ(Pairs("f32", "a * a - b * b", {1e10}, {1e10})({infinity}), Outcome::mismatch);
+  // sin of an infinity is NaN.
+  EXPECT_EQ(Pairs("f32", "sin(a * b) / (a * b)", {1e30}, {1e30})({NAN}), Outcome::pass);
+  EXPECT_EQ(Pairs("f32", "sin(a * b) / (a * b)", {1e10}, {1e10})({NAN}), Outcome::mismatch);
+  // The clamped variance of equal elements in one pass.
+  const std::string formula = "max(mean((x * x), cols) - mean(x, cols) * mean(x, cols), 0)";
+  const Contract contract = row_contract(formula, kNaive);
+  for (const float got : {NAN, 0.0f})
+    EXPECT_EQ(judge_row(contract, {3e30f, 3e30f, 3e30f}, got).outcome, Outcome::pass) << got;
+}
+
 }  // namespace
 }  // namespace assay

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "oracles/graph.hpp"
 #include "tests/oracles/line_cases.hpp"
 #include "tests/oracles/row_cases.hpp"
 
@@ -252,6 +253,88 @@ TEST(ArithmeticTypes, PrescaledExponentsOfAnyForm) {
   // e^0 is exact in either form.
   Line one(line_contract("f32", "exp(x)", prescaled), {0});
   EXPECT_EQ(one({1}).outcome, Outcome::pass);
+}
+
+/// y[cols] of x and what else `args` and `formula` declare.
+Contract typed_contract(const std::string& x, const std::string& y, const std::string& args,
+                        const std::string& formula, const std::string& more) {
+  return parse_contract(R"(
+name = "typed"
+source = { cuda = "row_sum.cu", entry = "typed" }
+sizes = { cols = { min = 0, max = 100000 } }
+launch = { grid = [1], block = ["32"] }
+args = [
+  { name = "y", kind = "output", dtype = ")" +
+                            y + R"(", shape = ["cols"] },
+  { name = "x", kind = "input", dtype = ")" +
+                            x + R"(", shape = ["cols"] },
+)" + args + "]\n[formula]\n" +
+                            formula + more,
+                        std::string(ASSAY_SOURCE_DIR) + "/kernels_under_test/kernels/typed.toml");
+}
+
+/// A workspace, a total and an operand that no formula reads say nothing of how the rest is
+/// computed; an operand that it reads does, unless the contract itself says `accumulate`.
+TEST(ArithmeticTypes, OnlyF64OperandsThatAFormulaReadsMakeItF64) {
+  const std::string workspace =
+      "  { name = \"part\", kind = \"workspace\", dtype = \"f64\", shape = [64] },\n";
+  const std::string total =
+      "  { name = \"total\", kind = \"inout\", dtype = \"f64\", shape = [\"one: 1\"] },\n"
+      "  { name = \"at\", kind = \"index\", dtype = \"i32\", shape = [\"cols\"], domain = \"0..0\" "
+      "},\n";
+  const std::string scale = "  { name = \"s\", kind = \"input\", dtype = \"f64\", shape = [1] },\n";
+  const std::string line = "y = \"x * x\"\n";
+  const std::string starts = line + "total = \"total.before + sum(x * x, cols)\"\n";
+  const std::string adds = line + "\"total[one = at]\" = \"add(x * x)\"\n";
+  struct Row {
+    std::string x, y, args, formula, stated;
+    DType sums, others;
+  };
+  const DType f64 = DType::f64, f32 = DType::f32;
+  for (const Row& row : std::vector<Row>{
+           {"f32", "f32", "", line, "", f32, f32},
+           {"f32", "f32", "", line, "f64", f64, f32},
+           {"f32", "f32", workspace, line, "", f32, f32},
+           {"f32", "f32", workspace, line, "f64", f64, f32},
+           {"f32", "f64", "", line, "", f32, f32},
+           {"f32", "f32", total, adds, "f64", f64, f32},
+           {"f32", "f32", total, starts, "f64", f64, f32},
+           {"f32", "f32", total, line + "total = \"total.before * 2\"\n", "f64", f64, f64},
+           {"f32", "f32", scale, line, "", f32, f32},
+           {"f32", "f32", scale, "y = \"x * s[0]\"\n", "", f64, f64},
+           {"f32", "f32", scale, "y = \"x * s[0]\"\n", "f64", f64, f64},
+           {"f64", "f32", "", line, "", f64, f64},
+           {"f64", "f64", "", line, "f64", f64, f64},
+           {"f64", "f32", "", "y = \"cast(x, f32) * 3\"\n", "f32", f32, f32},
+           {"f64", "f64", "", line, "i64", f64, f64},
+       }) {
+    const std::string more = row.stated.empty() ? kPolicy : accumulate(row.stated);
+    const Contract contract = typed_contract(row.x, row.y, row.args, row.formula, more);
+    const ArithmeticTypes types =
+        arithmetic_types(contract, [](const OperandSpec& o) { return resolve_dtype(o, {}); });
+    EXPECT_EQ(types.sums, row.sums) << row.args << row.formula << row.stated;
+    EXPECT_EQ(types.others, row.others) << row.args << row.formula << row.stated;
+  }
+}
+
+/// Root mean square norms in two launches hand a double sum on; the rest is f32 arithmetic.
+TEST(ArithmeticTypes, ASplitNormWithADoubleWorkspaceGoesOnInFloat) {
+  const std::string workspace =
+      "  { name = \"part\", kind = \"workspace\", dtype = \"f64\", shape = [64] },\n";
+  const Contract contract =
+      typed_contract("f32", "f32", workspace, "y = \"x * rsqrt(mean(x * x, cols) + 0.00001)\"\n",
+                     accumulate("f64"));
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    const std::vector<float> x = spread(200, seed);
+    Line line(contract, x);
+    const float r = 1.0f / std::sqrt(static_cast<float>(mean_square(x)) + 0.00001f);
+    std::vector<float> y;
+    for (const float v : x) y.push_back(v * r);
+    const Verdict verdict = line(y);
+    EXPECT_EQ(verdict.outcome, Outcome::pass) << told(verdict);
+    y[7] *= 1 + 0x1p-18f;
+    EXPECT_EQ(line(y).outcome, Outcome::mismatch);
+  }
 }
 
 }  // namespace

@@ -108,6 +108,19 @@ TEST(TopK, ScoresThatAreFlushed) {
   EXPECT_EQ(with("", 1e-3f).outcome, Outcome::mismatch);
 }
 
+TEST(Sort, ScoresThatAreNanAfterAnOverflow) {
+  const std::string oracle =
+      "{ op = \"sort\", of = \"max(exp(x) - exp(x), 0)\", along = \"n\", values = \"v\" }";
+  const std::string policy = "subnormals = \"keep\"\ntie = \"first\"\nnan = \"propagate\"\n";
+  const auto sorted = [&](const char* range, const std::vector<double>& x, double last) {
+    return ranked(oracle, policy + "range = \"" + range + "\"\n", x, {0, last}).outcome;
+  };
+  EXPECT_EQ(sorted("naive", {100, 1}, 0), Outcome::pass);
+  EXPECT_EQ(sorted("naive", {100, 1}, NAN), Outcome::pass);
+  EXPECT_NE(sorted("safe", {100, 1}, NAN), Outcome::pass);
+  EXPECT_NE(sorted("naive", {2, 1}, NAN), Outcome::pass);
+}
+
 TEST(Sort, ScoresThatAreInfinite) {
   const std::string oracle = "{ op = \"sort\", of = \"exp(x)\", along = \"n\", values = \"v\" }";
   const float e2 = 7.38905621f;

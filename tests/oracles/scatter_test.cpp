@@ -99,6 +99,52 @@ TEST(Scatter, WhatFollowsFromAnOverflow) {
     EXPECT_EQ(judged(got).wrong, 1) << got;
 }
 
+// NaN of infinities that meet, where the exact value is 0: no interval holds it.
+TEST(Scatter, NanFollowsFromAnOverflow) {
+  const std::string line = "\"out[slots = index]\" = \"max(exp(x * 178) - exp(x * 178), 0)\"\n";
+  for (const char* range : {"naive", "safe"}) {
+    const Scatter scatter(
+        contract_of("output", "f32",
+                    line + "[policy]\nrange = \"" + range + "\"\nnan = \"propagate\""),
+        {0}, 1);
+    const Instance instance = scatter.experiment.instance();
+    const auto judged = [&](float got) {
+      FakeRun run = scatter.untouched(instance);
+      for (const int64_t k : {0, 1}) {
+        run.set("out", k, f32_bits(k == 0 ? got : 0.0f));
+        run.write("out", k);
+      }
+      return scatter.judge.judge(instance, run);
+    };
+    const bool naive = std::string(range) == "naive";
+    EXPECT_EQ(judged(0).outcome, Outcome::pass) << range;
+    EXPECT_EQ(judged(NAN).wrong, naive ? 0 : 1) << range;
+    for (const float got : {3e38f, -INFINITY})
+      EXPECT_EQ(judged(got).wrong, 1) << range << " " << got;
+  }
+}
+
+// A row of -inf: the definition's value is NaN, its limit -inf.
+TEST(Scatter, LimitsOfADefinitionAreAccepted) {
+  Scatter scatter(
+      contract_of("output", "f32",
+                  "\"out[slots = index]\" = \"logsumexp(where(w == 1, -inf, 0), cols)\"\n"
+                  "[policy]\nrange = \"safe\""),
+      {1, 0}, 2);
+  const Instance instance = scatter.experiment.instance();
+  const auto judged = [&](float first) {
+    FakeRun run = scatter.untouched(instance);
+    const float other = std::log(2.0f);
+    for (const int64_t k : {0, 1, 2, 3}) {
+      run.set("out", k, f32_bits(k < 2 ? other : first));
+      run.write("out", k);
+    }
+    return scatter.judge.judge(instance, run);
+  };
+  for (const float got : {-INFINITY, NAN}) EXPECT_EQ(judged(got).outcome, Outcome::pass) << got;
+  for (const float got : {0.0f, INFINITY, -3e38f}) EXPECT_EQ(judged(got).wrong, 2) << got;
+}
+
 TEST(Scatter, NamedElementsHoldTheirWriterAndOthersWhatTheyHeld) {
   const Scatter scatter(contract_of("inout", "f32", kMove), {3, -1, 0}, 5);
   const Instance instance = scatter.experiment.instance();
